@@ -1,0 +1,51 @@
+# Every target sets up what it needs: `make demo` on a fresh machine is enough.
+.DEFAULT_GOAL := help
+.PHONY: help setup lock format test check demo docs bench
+
+PYTHON ?= python3
+UV := $(or $(shell command -v uv),.tools/bin/uv)
+BIN := .venv/bin
+
+help:            ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+
+setup: .venv/.ready ## build .venv in the checkout from the lock file
+
+.tools/bin/uv:
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv
+
+.venv/.ready: requirements.lock pyproject.toml | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+lock: | $(UV)    ## resolve the dependencies anew into requirements.lock
+	$(UV) pip compile --quiet --universal --generate-hashes --upgrade --all-extras --group dev --group docs \
+	  --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+
+format: setup    ## rewrite the sources in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: setup      ## run the tests
+	$(BIN)/pytest
+
+check: setup     ## everything a change must pass: format, lint, types, import rules, tests, docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy -p openprogram
+	$(BIN)/mypy tests
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: setup      ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+demo: setup      ## record a tool loop over HTTP, replay it offline, watch a change being caught
+	$(BIN)/openprogram demo
+
+bench: setup     ## measure recording and replay against floors of the same run
+	$(BIN)/python -m tests.benchmarks
