@@ -1,0 +1,127 @@
+"""Which provider answers for which api name, and the one transform over all of them.
+
+The registry is a value: `Registry` is immutable, and a change publishes a new one in a single assignment, so a
+reader sees all of a change or nothing of it. The process-wide registry below is part of the runtime lifecycle.
+"""
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from openprogram.providers.types import AssistantMessageEvent, Context, Model, SimpleStreamOptions, StreamOptions
+
+__all__ = [
+    "ApiProvider",
+    "ProviderTransform",
+    "UnknownApi",
+    "get_api_provider",
+    "list_apis",
+    "publish_transform",
+    "register_api_provider",
+    "unregister_api_provider",
+]
+
+
+@runtime_checkable
+class ApiProvider(Protocol):
+    """Answers calls for one api. Two plain async generators of events are enough.
+
+    A failure of the provider is a terminal `error` event; only programming errors raise. The stream ends at its
+    first terminal event (`done` or `error`).
+    """
+
+    def stream(
+        self, model: Model, context: Context, options: StreamOptions | None = None
+    ) -> AsyncIterator[AssistantMessageEvent]:
+        """Events of one call, with the options of this api."""
+        ...
+
+    def stream_simple(
+        self, model: Model, context: Context, options: SimpleStreamOptions | None = None
+    ) -> AsyncIterator[AssistantMessageEvent]:
+        """Events of one call, with options that mean the same for every api."""
+        ...
+
+
+ProviderTransform: TypeAlias = Callable[[str, ApiProvider], ApiProvider]
+
+
+class UnknownApi(LookupError):
+    """No provider is registered for `api`. `known`: the names that are."""
+
+    def __init__(self, api: str, known: list[str]) -> None:
+        super().__init__(api, known)
+        self.api, self.known = api, known
+
+    def __str__(self) -> str:
+        return (
+            f"no provider is registered for api {self.api!r}; registered: {', '.join(self.known) or 'none'}. "
+            f"Register one with register_api_provider({self.api!r}, provider)."
+        )
+
+
+def _unchanged(_api: str, provider: ApiProvider) -> ApiProvider:
+    return provider
+
+
+@dataclass(frozen=True)
+class _Registry:
+    base: MappingProxyType[str, ApiProvider] = field(default_factory=lambda: MappingProxyType({}))
+    published: MappingProxyType[str, ApiProvider] = field(default_factory=lambda: MappingProxyType({}))
+    transform: ProviderTransform = _unchanged
+
+
+_registry = _Registry()
+_changing = threading.Lock()
+
+
+def register_api_provider(api: str, provider: ApiProvider) -> None:
+    """Answer calls for `api` with `provider` from now on, in place of an earlier one.
+
+    The transform in force, if any, applies to it. Where the transform raises, nothing has changed.
+    """
+    global _registry
+    with _changing:
+        base = {**_registry.base, api: provider}
+        published = {**_registry.published, api: _registry.transform(api, provider)}
+        _registry = replace(_registry, base=MappingProxyType(base), published=MappingProxyType(published))
+
+
+def unregister_api_provider(api: str) -> None:
+    """Forget the provider for `api`; for tests. Unknown names are ignored."""
+    global _registry
+    with _changing:
+        base = {name: provider for name, provider in _registry.base.items() if name != api}
+        published = {name: provider for name, provider in _registry.published.items() if name != api}
+        _registry = replace(_registry, base=MappingProxyType(base), published=MappingProxyType(published))
+
+
+def publish_transform(transform: ProviderTransform | None) -> None:
+    """Apply `transform(api, provider)` to every provider, present and future; None takes it away.
+
+    All or nothing: where it raises for one provider, the registry is as it was.
+    """
+    global _registry
+    with _changing:
+        chosen = transform or _unchanged
+        published = {api: chosen(api, provider) for api, provider in _registry.base.items()}
+        _registry = replace(_registry, published=MappingProxyType(published), transform=chosen)
+
+
+def get_api_provider(api: str) -> ApiProvider:
+    """The provider that answers for `api`, transform applied.
+
+    Raises UnknownApi: none is registered under that name.
+    """
+    registry = _registry
+    try:
+        return registry.published[api]
+    except KeyError:
+        raise UnknownApi(api, sorted(registry.published)) from None
+
+
+def list_apis() -> list[str]:
+    """The registered api names, sorted."""
+    return sorted(_registry.published)

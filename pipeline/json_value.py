@@ -1,0 +1,171 @@
+"""JSON values: the one conversion into them, their limits, and how two of them are shown.
+
+A JSON value here is what `json.loads` returns: str, int, float (finite), bool, None, list, dict with str keys.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final, final
+
+from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+__all__ = [
+    "ABSENT",
+    "MAX_DEPTH",
+    "MAX_LINE_BYTES",
+    "Absent",
+    "JsonValue",
+    "NotJson",
+    "join_path",
+    "show_difference",
+    "show_value",
+    "to_json_value",
+    "to_line",
+]
+
+#: Nested containers a line may have. Below the recursion limits of every JSON parser in use (jiter's is 200).
+MAX_DEPTH: Final = 128
+#: Bytes a line may have, its end included: a context full of images fits, a runaway file doesn't fill the memory.
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+
+_SHOWN_CHARACTERS: Final = 160
+
+
+@final
+class Absent:
+    """The type of `ABSENT`: a key that isn't there, as distinct from one whose value is null."""
+
+    _instance: "Absent | None" = None
+
+    def __new__(cls) -> "Absent":
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+    def __repr__(self) -> str:
+        return "absent"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT: Final = Absent()
+
+
+class NotJson(ValueError):
+    """A value that strict JSON can't hold. `field_path`: where. `reason`: why."""
+
+    def __init__(self, field_path: str, reason: str) -> None:
+        super().__init__(f"{field_path or 'value'}: {reason}")
+        self.field_path, self.reason = field_path, reason
+
+
+def join_path(parent: str, key: str | int) -> str:
+    """`a`, `b` → `a.b`; `a`, 2 → `a[2]`. A key with a dot, a bracket or nothing in it is quoted: `a["x.y"]`."""
+    if isinstance(key, int):
+        return f"{parent}[{key}]"
+    if not key or not key.isprintable() or any(character in key for character in '.[]"'):
+        return f"{parent}[{json.dumps(key)}]"
+    return f"{parent}.{key}" if parent else key
+
+
+def to_json_value(value: Any, path: str = "", depth: int = 1) -> JsonValue:
+    """A copy of `value` as a JSON value, every string and key unchanged, lone surrogates included.
+
+    pydantic's own JSON mode replaces lone surrogates in keys (two keys may become one) and keeps NaN, so
+    containers are walked here and pydantic converts only leaves that JSON doesn't know (dates, enums, URLs).
+    Raises NotJson: NaN or Infinity, a key that isn't a string, an object pydantic can't convert, or nesting
+    beyond MAX_DEPTH.
+    """
+    kind = type(value)
+    if kind is str or value is None or kind is bool or kind is int:
+        return value  # type: ignore[no-any-return]
+    if kind is float:
+        if not math.isfinite(value):
+            raise NotJson(path, f"{value} is not a JSON number")
+        return value  # type: ignore[no-any-return]
+    if depth > MAX_DEPTH:
+        raise NotJson(path, f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {
+            _key(key, path): to_json_value(item, join_path(path, _key(key, path)), depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [to_json_value(item, join_path(path, index), depth + 1) for index, item in enumerate(value)]
+    return _convert_leaf(value, path, depth)
+
+
+def _key(key: Any, path: str) -> str:
+    if isinstance(key, str):
+        return str(key)
+    raise NotJson(path, f"the key {key!r} is not a string")
+
+
+def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
+    if isinstance(value, str):
+        return str(value)  # a subclass, such as an enum's member or a safe string
+    try:
+        converted = to_jsonable_python(value, inf_nan_mode="constants", bytes_mode="base64")
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise NotJson(path, f"{type(value).__name__} has no JSON form ({error})") from None
+    if type(converted) is type(value):
+        raise NotJson(path, f"{type(value).__name__} has no JSON form")
+    return to_json_value(converted, path, depth)
+
+
+def to_line(value: JsonValue) -> bytes:
+    """One line of strict JSON with its `\\n`. Readable UTF-8 where it can be, escapes where a lone surrogate is in it.
+
+    Raises NotJson: NaN or Infinity, or a line above MAX_LINE_BYTES.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise NotJson("", str(error)) from None
+    try:
+        line = text.encode() + b"\n"
+    except UnicodeEncodeError:
+        line = json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    if len(line) > MAX_LINE_BYTES:
+        raise NotJson("", f"{len(line):,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}")
+    return line
+
+
+def show_value(value: JsonValue | Absent) -> str:
+    """Printable on one line: control characters and lone surrogates escaped, the middle left out when long."""
+    return _shorten(repr(value))
+
+
+def show_difference(recorded: JsonValue | Absent, incoming: JsonValue | Absent) -> tuple[str, str]:
+    """Both values, printable, shortened around the place where they start to differ."""
+    if not (isinstance(recorded, str) and isinstance(incoming, str)):
+        return show_value(recorded), show_value(incoming)
+    if max(len(recorded), len(incoming)) <= _SHOWN_CHARACTERS:
+        return repr(recorded), repr(incoming)
+    start = max(0, _common_prefix(recorded, incoming) - _SHOWN_CHARACTERS // 4)
+    return _window(recorded, start), _window(incoming, start)
+
+
+def _common_prefix(one: str, other: str) -> int:
+    for index, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return index
+    return min(len(one), len(other))
+
+
+def _window(text: str, start: int) -> str:
+    end = start + _SHOWN_CHARACTERS
+    return ("…" if start else "") + repr(text[start:end]) + ("…" if end < len(text) else "")
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= _SHOWN_CHARACTERS:
+        return text
+    half = _SHOWN_CHARACTERS // 2
+    return f"{text[:half]}…{text[-half:]}"

@@ -1,0 +1,1 @@
+"""The recording file: its lines, their order, reading, appending."""
