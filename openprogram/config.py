@@ -1,0 +1,294 @@
+"""The configuration: one JSON file, validated when read, changed atomically.
+
+    {"record_replay": {"mode": "record", "file": "/…/recordings/20250102-030405-ab12cd.jsonl"}}
+
+It is read once when the runtime starts and applies from the next start on. No environment variable turns
+recording on. Loading never creates anything. Keys that this release doesn't know are kept and reported.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from openprogram.errors import ConfigError
+from openprogram.home import Home, make_private_folder
+
+__all__ = [
+    "MODES",
+    "Config",
+    "LoadedConfig",
+    "Mode",
+    "Off",
+    "Record",
+    "RecordReplay",
+    "RecordReplayConfig",
+    "Replay",
+    "load_config",
+    "set_record_replay",
+    "update_config",
+]
+
+Mode: TypeAlias = Literal["off", "record", "replay"]
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+
+_LOCK_PATIENCE_S: Final = 10.0
+_LOCK_PAUSE_S: Final = 0.02
+
+
+@dataclass(frozen=True)
+class Off:
+    """Provider calls are live and nothing is recorded."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Provider calls are live and appended to `file`."""
+
+    file: Path
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Provider calls are answered from `file`; nothing is live."""
+
+    file: Path
+
+
+#: What the runtime does with provider calls. Closed: a `match` over the three ends in `assert_never`.
+RecordReplay: TypeAlias = Off | Record | Replay
+
+
+class RecordReplayConfig(BaseModel):
+    """`file`: which recording; kept while the mode is `off`, so that turning it on again is one word."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    mode: Mode = "off"
+    file: str | None = Field(default=None, min_length=1)
+
+    @field_validator("file")
+    @classmethod
+    def _has_no_nul(cls, file: str | None) -> str | None:
+        if file is not None and "\0" in file:
+            raise ValueError("a path can't hold a NUL character")
+        return file
+
+    @model_validator(mode="after")
+    def _has_a_file_where_it_needs_one(self) -> "RecordReplayConfig":
+        if self.mode != "off" and self.file is None:
+            raise ValueError(f"mode {self.mode!r} needs a file")
+        return self
+
+
+class Config(BaseModel):
+    """Everything that can be configured, with defaults for what the file leaves out."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    record_replay: RecordReplayConfig = Field(default_factory=RecordReplayConfig)
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A valid configuration and where it came from.
+
+    `path`: the file, which may be missing. `raw`: its content as it stands, `{}` for a missing file.
+    """
+
+    path: Path
+    config: Config
+    raw: dict[str, Any]
+
+    @property
+    def file(self) -> Path | None:
+        """The configured recording, whatever the mode; a relative path starts at the config file's folder."""
+        file = self.config.record_replay.file
+        return None if file is None else self.path.parent / file
+
+    @property
+    def record_replay(self) -> RecordReplay:
+        """The mode as a value to `match` on."""
+        if self.file is None or self.config.record_replay.mode == "off":
+            return Off()
+        return Record(self.file) if self.config.record_replay.mode == "record" else Replay(self.file)
+
+    def source(self, section: str, key: str) -> str:
+        """Where a setting's value comes from: `config file` or `default`."""
+        return "config file" if key in self.raw.get(section, {}) else "default"
+
+    @property
+    def unknown_keys(self) -> list[str]:
+        """Dotted names of keys that this release doesn't know, sorted. They are kept and have no effect."""
+        nested = self.config.record_replay.model_extra or {}
+        return sorted([*(self.config.model_extra or {}), *(f"record_replay.{key}" for key in nested)])
+
+
+def load_config(home: Home) -> LoadedConfig:
+    """The configuration in `home`; a missing file means defaults. Creates nothing.
+
+    Raises ConfigError: the file can't be read, isn't JSON, or a field isn't valid.
+    """
+    path = home.config_file
+    raw = _read(path)
+    return LoadedConfig(path, _validate(path, raw), raw)
+
+
+def update_config(home: Home, change: Callable[[dict[str, Any]], None]) -> LoadedConfig:
+    """Read, let `change` edit the raw content, validate and write, with no other writer in between.
+
+    Where `change` raises, or what it makes isn't valid, the file stays as it was.
+    Raises ConfigError: as `load_config`, or the file can't be locked or written.
+    """
+    with _locked(home):
+        raw = _read(home.config_file)
+        _validate(home.config_file, raw)  # a damaged file isn't overwritten: it may hold what the user wants back
+        change(raw)
+        config = _validate(home.config_file, raw)
+        _write(home.config_file, raw)
+        return LoadedConfig(home.config_file, config, raw)
+
+
+def set_record_replay(raw: dict[str, Any], value: RecordReplay) -> None:
+    """Edit raw content for `update_config`. `Off` leaves the file's name in it."""
+    section = raw.setdefault("record_replay", {})
+    match value:
+        case Off():
+            section["mode"] = "off"
+        case Record(file):
+            section.update(mode="record", file=str(file))
+        case Replay(file):
+            section.update(mode="replay", file=str(file))
+
+
+# ---- reading
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(
+            path=path, reason=f"can't be read: {error.strerror}", next_step="Check what stands there, or move it away."
+        ) from error
+    except json.JSONDecodeError as error:
+        raise _damaged(path, f"not valid JSON: {error.msg}, column {error.colno}", error.lineno) from error
+    except UnicodeDecodeError as error:
+        raise _damaged(path, "not UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"not valid JSON: {error}") from error
+    if not isinstance(raw, dict):
+        raise _damaged(path, "not a JSON object")
+    return raw
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _damaged(path: Path, reason: str, line_number: int | None = None) -> ConfigError:
+    return ConfigError(
+        path=path,
+        reason=reason,
+        line_number=line_number,
+        next_step=f"Correct the file, or delete it to start with defaults (recording off): {path}",
+    )
+
+
+def _validate(path: Path, raw: dict[str, Any]) -> Config:
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ConfigError(
+            path=path,
+            reason=first["msg"].removeprefix("Value error, "),
+            field=".".join(str(part) for part in first["loc"]),
+            next_step="Correct that field; `openprogram config set` refuses values that aren't valid.",
+        ) from error
+
+
+# ---- writing
+
+
+@contextmanager
+def _locked(home: Home) -> Iterator[None]:
+    """Hold the right to write. The lock is on a file of its own: the config file is replaced, not written into.
+
+    Raises ConfigError: the state folder can't be created, or another process keeps the lock.
+    """
+    lock_path = home.config_file.with_name("config.json.lock")
+    try:
+        make_private_folder(home.folder)
+        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _not_written(home.config_file, error) from error
+    try:
+        _wait_for_lock(descriptor, home.config_file)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock
+
+
+def _wait_for_lock(descriptor: int, path: Path) -> None:
+    deadline = time.monotonic() + _LOCK_PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ConfigError(
+                    path=path,
+                    reason=f"another process has been changing it for {_LOCK_PATIENCE_S:.0f} seconds",
+                    next_step="Wait for that command to end, then try again.",
+                ) from None
+        time.sleep(_LOCK_PAUSE_S)
+
+
+def _write(path: Path, raw: dict[str, Any]) -> None:
+    """Replace the file, whole or not at all, 0600. A symlink stays one: what it points to is replaced."""
+    target = Path(os.path.realpath(path))
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=".config-", suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:  # mkstemp made it 0600
+            json.dump(raw, stream, indent=2)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(target)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renamed entry survive a power cut too. The change is made: a file system without this isn't an error."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _not_written(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        path=path,
+        reason=f"can't be written: {error.strerror}",
+        next_step="Check the folder's permissions and free space, or choose another with OPENPROGRAM_HOME.",
+    )

@@ -1,0 +1,67 @@
+"""Where openprogram keeps its state. Finding it reads the environment and nothing else.
+
+`OPENPROGRAM_HOME`, or the platform's state folder, holds:
+
+    config.json              what `openprogram config` and `openprogram recordings` change
+    recordings/<id>.jsonl    the managed recordings; the folder is 0700, files are 0600
+    logs/openprogram.jsonl   structured logs, and one older file beside it
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["HOME_VARIABLE", "Home", "find_home", "make_private_folder"]
+
+HOME_VARIABLE = "OPENPROGRAM_HOME"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The state folder and the paths in it. None of them need exist.
+
+    `folder`: absolute. `source`: where the choice came from, `OPENPROGRAM_HOME` or `default`.
+    """
+
+    folder: Path
+    source: str
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration: JSON, see `openprogram.config`."""
+        return self.folder / "config.json"
+
+    @property
+    def recordings_folder(self) -> Path:
+        """The managed folder: the only place where commands delete."""
+        return self.folder / "recordings"
+
+    @property
+    def log_file(self) -> Path:
+        """The structured log, one JSON object a line."""
+        return self.folder / "logs" / "openprogram.jsonl"
+
+
+def find_home(environ: Mapping[str, str]) -> Home:
+    """The state folder that `environ` chooses; an empty variable counts as unset.
+
+    `~` is expanded, since a variable set in a file reaches us as written, and a relative path is taken from the
+    current folder. Without the variable, platformdirs asks the system (on Linux, `XDG_STATE_HOME` included).
+    """
+    chosen = environ.get(HOME_VARIABLE)
+    if chosen:
+        return Home(Path(chosen).expanduser().absolute(), HOME_VARIABLE)
+    return Home(platformdirs.user_state_path("openprogram", appauthor=False), "default")
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create `folder`, 0700, and the folders above it, where they are missing. Called only before a write.
+
+    A folder that exists keeps its mode: it may be one that the user chose.
+    Raises OSError: it can't be created, or something else stands there.
+    """
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,137 @@
+"""Where structured logs go: a JSON-lines file in the state folder, and pretty lines on a terminal.
+
+Only commands and the runtime lifecycle attach these; a program that merely uses the library gets neither.
+A log is about the work and never the work: where a line can't be written it is dropped, and the call goes on.
+"""
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from openprogram.home import Home, make_private_folder
+from openprogram.pipeline.logs import attach_sink, detach_sink, get_logger
+
+__all__ = [
+    "LEVELS",
+    "MAX_LOG_BYTES",
+    "LogReading",
+    "configure_file_log",
+    "configure_terminal_log",
+    "get_logger",
+    "read_log",
+]
+
+#: Above this many bytes the file becomes `openprogram.jsonl.1`, in place of an earlier one.
+MAX_LOG_BYTES: Final = 10 * 1024 * 1024
+
+#: Least important first.
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+
+
+def configure_file_log(home: Home) -> None:
+    """Append every event from `info` up to the log file of `home` from now on. Calling it again changes nothing.
+
+    Neither file nor folder is created before there is a line to write.
+    """
+    path = home.log_file
+
+    def write(event: Mapping[str, Any]) -> None:
+        if event["level"] != "debug":
+            _append(path, _to_json_line(event))
+
+    attach_sink("file", write)
+
+
+def configure_terminal_log(*, verbose: bool) -> None:
+    """Show every event on stderr from now on where `verbose`, none otherwise. Calling it again changes nothing."""
+    if not verbose:
+        detach_sink("terminal")
+        return
+    import structlog
+
+    # repr_native_str: a field that came from a file can't send escapes to the terminal.
+    render = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), repr_native_str=True)
+
+    def show(event: Mapping[str, Any]) -> None:
+        with suppress(OSError, ValueError):  # stderr is closed, or its reader has gone: nowhere left to say so
+            sys.stderr.write(f"{render(None, event['level'], dict(event))}\n")
+
+    attach_sink("terminal", show)
+
+
+def _to_json_line(event: Mapping[str, Any]) -> bytes:
+    leading = {key: event[key] for key in ("timestamp", "level", "event")}
+    fields = {key: value for key, value in event.items() if key != "exc_info"}
+    return json.dumps(leading | fields, default=str).encode() + b"\n"
+
+
+def _append(path: Path, line: bytes) -> None:
+    """One whole line in one write. Several processes may append; `logging`'s rotating handler allows only one.
+
+    The file is opened for each line: there are a few lines a call, and nothing stays open across forks.
+    """
+    # A full disk or a read-only state folder must not fail the call that is being logged.
+    with suppress(OSError):
+        make_private_folder(path.parent.parent)
+        make_private_folder(path.parent)
+        _move_aside_if_full(path, len(line))
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+
+def _move_aside_if_full(path: Path, added: int) -> None:
+    if not path.exists() or path.stat().st_size + added <= MAX_LOG_BYTES:
+        return
+    with path.open("rb") as full:
+        fcntl.flock(full, fcntl.LOCK_EX)
+        if os.fstat(full.fileno()).st_ino == path.stat().st_ino:  # else another process has done it while we waited
+            path.replace(_older(path))
+
+
+def _older(path: Path) -> Path:
+    return path.with_name(path.name + ".1")
+
+
+@dataclass
+class LogReading:
+    """What `read_log` went past. Filled while its events are consumed. `damaged`: lines that aren't log lines."""
+
+    damaged: int = 0
+
+
+def read_log(path: Path, reading: LogReading) -> Iterator[dict[str, Any]]:
+    """The events in the log, oldest first, the older file included; damaged lines are counted in `reading`.
+
+    A missing file is an empty one. Raises OSError: a file can't be read.
+    """
+    for part in (_older(path), path):
+        try:
+            stream = part.open("rb")
+        except FileNotFoundError:
+            continue
+        with stream:
+            for line in stream:
+                event = _parse(line)
+                if event is None:
+                    reading.damaged += 1
+                else:
+                    yield event
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str) or event.get("level") not in LEVELS:
+        return None
+    return event
