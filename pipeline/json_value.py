@@ -29,6 +29,8 @@ __all__ = [
 MAX_DEPTH: Final = 128
 #: Bytes a line may have, its end included: a context full of images fits, a runaway file doesn't fill the memory.
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+#: Bytes of MAX_LINE_BYTES kept for `type` and `call_index`, which are put before a request that is encoded already.
+_RESERVED_BYTES: Final = 64
 
 _SHOWN_CHARACTERS: Final = 160
 
@@ -132,7 +134,7 @@ def to_line(value: JsonValue) -> bytes:
         line = text.encode() + b"\n"
     except UnicodeEncodeError:
         line = json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-    if len(line) > MAX_LINE_BYTES:
+    if len(line) > MAX_LINE_BYTES - _RESERVED_BYTES:
         raise NotJson("", f"{len(line):,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}")
     return line
 

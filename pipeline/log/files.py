@@ -1,0 +1,73 @@
+"""Opening a recording: never through a symlink, never anything but a regular file, errors as RecordingFileError."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from openprogram.pipeline.errors import RecordingFileError
+
+__all__ = ["PathLike", "file_errors", "open_existing", "open_or_create", "sync_folder"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_SAFE: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # O_NONBLOCK: opening a FIFO must not wait
+
+_REASONS: Final = {
+    errno.ENOENT: "no such file",
+    errno.ELOOP: "is a symbolic link; name the file itself",
+    errno.EACCES: "permission denied",
+    errno.ENOSPC: "no space is left on the device",
+    errno.EROFS: "the file system is read-only",
+    errno.EISDIR: "is a folder",
+    errno.EDQUOT: "the disk quota is used up",
+}
+
+
+@contextmanager
+def file_errors(path: Path, doing: str) -> Iterator[None]:
+    """Turn an OSError inside into a RecordingFileError that says what was being done."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
+        raise RecordingFileError(path=path, reason=f"cannot {doing}: {reason}") from error
+
+
+def open_existing(path: Path, *, writing: bool = False) -> int:
+    """A descriptor of an existing recording, for reading or for reading and appending. Raises RecordingFileError."""
+    with file_errors(path, "open"):
+        descriptor = os.open(path, _SAFE | (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY))
+    return _regular(descriptor, path)
+
+
+def open_or_create(path: Path) -> tuple[int, bool]:
+    """A descriptor for appending, and whether the file is new (mode 0600). Raises RecordingFileError."""
+    try:
+        with file_errors(path, "create"):
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
+            return os.open(path, flags, 0o600), True
+    except RecordingFileError as error:
+        if not isinstance(error.__cause__, FileExistsError):
+            raise
+    return open_existing(path, writing=True), False
+
+
+def sync_folder(path: Path) -> None:
+    """Make a new name in the folder of `path` survive a power cut."""
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _regular(descriptor: int, path: Path) -> int:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise RecordingFileError(path=path, reason="is a folder" if stat.S_ISDIR(mode) else "is not a regular file")
+    return descriptor

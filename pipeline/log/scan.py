@@ -1,0 +1,74 @@
+"""A file as its raw lines, with where each one stands; never more of it in memory than one line."""
+
+import io
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from openprogram.pipeline.json_value import MAX_LINE_BYTES
+from openprogram.pipeline.log.lines import LINE_END
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["RawLine", "read_range", "scan_lines"]
+
+_BUFFER_BYTES: Final = 1 << 18
+
+
+class RawLine(NamedTuple):
+    """One line as it stands in the file."""
+
+    number: int  #: from 1
+    offset: int  #: bytes from the start of the file
+    raw: bytes  #: its line end included; cut short where `too_long`
+    end: int  #: offset of the next line
+    terminated: bool  #: False: the file ends in this line
+    too_long: bool  #: above MAX_LINE_BYTES
+
+
+class _FromOffset(io.RawIOBase):
+    """Reads a descriptor from an offset on, without moving the position that others share."""
+
+    def __init__(self, descriptor: int, offset: int) -> None:
+        self._descriptor, self._offset = descriptor, offset
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "Buffer") -> int:
+        count = os.preadv(self._descriptor, [buffer], self._offset)
+        self._offset += count
+        return count
+
+
+def scan_lines(descriptor: int, offset: int = 0, number: int = 1) -> Iterator[RawLine]:
+    """The lines from `offset` on, numbered from `number`. The descriptor's own position is not used."""
+    file = io.BufferedReader(_FromOffset(descriptor, offset), _BUFFER_BYTES)
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        terminated = raw.endswith(LINE_END)
+        too_long = not terminated and len(raw) > MAX_LINE_BYTES
+        end = offset + len(raw)
+        if too_long:
+            skipped, terminated = _skip_line(file)
+            end += skipped
+        yield RawLine(number, offset, raw, end, terminated, too_long)
+        offset, number = end, number + 1
+
+
+def read_range(descriptor: int, start: int, end: int) -> bytes:
+    """The bytes from `start` to `end`, fewer where the file has become shorter."""
+    pieces = []
+    while start < end and (piece := os.pread(descriptor, end - start, start)):
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)
+
+
+def _skip_line(file: "io.BufferedReader[Any]") -> tuple[int, bool]:
+    skipped = 0
+    while piece := file.readline(_BUFFER_BYTES):
+        skipped += len(piece)
+        if piece.endswith(LINE_END):
+            return skipped, True
+    return skipped, False
