@@ -136,7 +136,7 @@ def test_any_sequence_of_events_folds_without_raising(data: st.DataObject) -> No
 
 @given(any_arguments, st.data())
 def test_the_beginning_of_any_arguments_reads_as_an_object(arguments: dict[str, Any], data: st.DataObject) -> None:
-    whole = json.dumps(arguments)
+    whole = json.dumps(arguments, ensure_ascii=False)
     assert isinstance(parse_partial_arguments(whole[: data.draw(st.integers(0, len(whole)))]), dict)
     assert parse_partial_arguments(whole) == arguments
 

@@ -1,0 +1,171 @@
+"""A provider that answers from a list: for tests and examples, without a network and without chance.
+
+    provider = ScriptedProvider([[tool_call("add", {"a": 1, "b": 2})], "The sum is 3."])
+
+The first call gets the first answer, and so on. How an answer is cut into deltas is a fixed rule, so the same
+script gives the same events every time.
+"""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from openprogram.providers.types import (
+    AssistantContent,
+    AssistantMessage,
+    AssistantMessageEvent,
+    Context,
+    EventDone,
+    EventError,
+    EventStart,
+    EventTextDelta,
+    EventTextEnd,
+    EventTextStart,
+    EventThinkingDelta,
+    EventThinkingEnd,
+    EventThinkingStart,
+    EventToolCallDelta,
+    EventToolCallEnd,
+    EventToolCallStart,
+    Model,
+    SimpleStreamOptions,
+    StreamOptions,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+)
+
+__all__ = ["Answer", "OutOfAnswers", "ScriptedProvider", "ScriptedRequest", "message_events", "tool_call"]
+
+#: One answer: a whole message (`stop_reason` `error` and `aborted` end the call with an `error` event), a text,
+#: content blocks, the events exactly as given, or an exception to raise.
+Answer: TypeAlias = (
+    AssistantMessage | str | Sequence[AssistantContent] | Sequence[AssistantMessageEvent] | BaseException
+)
+
+
+class ScriptedRequest(NamedTuple):
+    """What one call was asked, copied when it began. Of the options, `signal` is left out: it cannot be copied."""
+
+    model: Model
+    context: Context
+    options: StreamOptions | None
+
+
+class OutOfAnswers(LookupError):
+    """A call for which the script has no answer. `given`: answers in the script."""
+
+    def __init__(self, given: int) -> None:
+        super().__init__(given)
+        self.given = given
+
+    def __str__(self) -> str:
+        return f"call {self.given + 1}, but the script has {self.given} answers: give ScriptedProvider one per call"
+
+
+class ScriptedProvider:
+    """An ApiProvider that answers call after call from `answers`. A call begins at the first iteration.
+
+    `requests`: what each call was asked, in the order in which the calls began.
+    Its streams raise OutOfAnswers when no answer is left, and whatever exception stands in for an answer.
+    """
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self._answers = list(answers)
+        self.requests: list[ScriptedRequest] = []
+
+    async def stream(
+        self, model: Model, context: Context, options: StreamOptions | None = None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        """The events of the next answer."""
+        position = len(self.requests)
+        self.requests.append(_snapshot(model, context, options))
+        if position >= len(self._answers):
+            raise OutOfAnswers(given=len(self._answers))
+        answer = self._answers[position]
+        if isinstance(answer, BaseException):
+            raise answer
+        for event in _answer_events(answer, model):
+            yield event
+
+    def stream_simple(
+        self, model: Model, context: Context, options: SimpleStreamOptions | None = None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        """The same as `stream`: a script has no use for options."""
+        return self.stream(model, context, options)
+
+
+def tool_call(name: str, arguments: Mapping[str, Any], id: str = "call-1") -> ToolCall:  # noqa: A002 - the field's name
+    """A tool-call block. Calls of one conversation need ids of their own."""
+    return ToolCall(id=id, name=name, arguments=dict(arguments))
+
+
+def message_events(message: AssistantMessage) -> Iterator[AssistantMessageEvent]:
+    """A well-formed stream of events that adds up to `message`, terminal event included.
+
+    Blocks come one after the other. Text, thinking and the JSON of arguments are cut before each run of
+    whitespace; joined, the pieces are the text.
+    """
+    yield EventStart()
+    for index, block in enumerate(message.content):
+        match block:
+            case TextContent(text=text):
+                yield EventTextStart(content_index=index)
+                for piece in _pieces(text):
+                    yield EventTextDelta(content_index=index, delta=piece)
+                yield EventTextEnd(content_index=index, content=text, text_signature=block.text_signature)
+            case ThinkingContent(thinking=text):
+                yield EventThinkingStart(content_index=index)
+                for piece in _pieces(text):
+                    yield EventThinkingDelta(content_index=index, delta=piece)
+                yield EventThinkingEnd(
+                    content_index=index,
+                    content=text,
+                    thinking_signature=block.thinking_signature,
+                    redacted=block.redacted,
+                )
+            case ToolCall():
+                yield EventToolCallStart(content_index=index, id=block.id, name=block.name)
+                for piece in _pieces(json.dumps(block.arguments, ensure_ascii=False)):
+                    yield EventToolCallDelta(content_index=index, delta=piece)
+                yield EventToolCallEnd(content_index=index, tool_call=block)
+    if message.stop_reason in ("error", "aborted"):
+        yield EventError(reason=message.stop_reason, error=message)
+    else:
+        yield EventDone(reason=message.stop_reason, message=message)
+
+
+def _pieces(text: str) -> list[str]:
+    return re.findall(r"\s*\S+|\s+", text)
+
+
+def _answer_events(
+    answer: AssistantMessage | str | Sequence[AssistantContent] | Sequence[AssistantMessageEvent], model: Model
+) -> Iterator[AssistantMessageEvent]:
+    if isinstance(answer, AssistantMessage):
+        # a copy: the script stays as it was written, whatever the consumer does with its message
+        return message_events(answer.model_copy(deep=True))
+    if isinstance(answer, str):
+        return message_events(_message([TextContent(text=answer)], model))
+    if all(isinstance(item, TextContent | ThinkingContent | ToolCall) for item in answer):
+        blocks = cast(Sequence[AssistantContent], answer)
+        return message_events(_message([block.model_copy(deep=True) for block in blocks], model))
+    return iter(cast(Sequence[AssistantMessageEvent], answer))
+
+
+def _message(content: list[AssistantContent], model: Model) -> AssistantMessage:
+    calls_tools = any(isinstance(block, ToolCall) for block in content)
+    return AssistantMessage(
+        content=content,
+        api=model.api,
+        provider=model.provider,
+        model=model.id,
+        stop_reason="toolUse" if calls_tools else "stop",
+    )
+
+
+def _snapshot(model: Model, context: Context, options: StreamOptions | None) -> ScriptedRequest:
+    if options is not None:
+        options = options.model_copy(update={"signal": None}).model_copy(deep=True)
+    return ScriptedRequest(model.model_copy(deep=True), context.model_copy(deep=True), options)
