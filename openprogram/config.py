@@ -6,23 +6,21 @@ It is read once when the runtime starts and applies from the next start on. No e
 recording on. Loading never creates anything. Keys that this release doesn't know are kept and reported.
 """
 
-import fcntl
 import json
-import os
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from openprogram.errors import ConfigError
-from openprogram.home import Home, make_private_folder
+from openprogram.errors import ConfigError, UsageError
+from openprogram.home import Home
+from openprogram.state_file import exclusive_writer, replace_content
 
 __all__ = [
+    "KEYS",
     "MODES",
     "Config",
     "LoadedConfig",
@@ -34,14 +32,15 @@ __all__ = [
     "Replay",
     "load_config",
     "set_record_replay",
+    "set_value",
     "update_config",
 ]
 
 Mode: TypeAlias = Literal["off", "record", "replay"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
-_LOCK_PATIENCE_S: Final = 10.0
-_LOCK_PAUSE_S: Final = 0.02
+#: What `openprogram config` gets and sets, dotted.
+KEYS: Final = ("record_replay.mode", "record_replay.file")
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,16 @@ class LoadedConfig:
             return Off()
         return Record(self.file) if self.config.record_replay.mode == "record" else Replay(self.file)
 
-    def source(self, section: str, key: str) -> str:
-        """Where a setting's value comes from: `config file` or `default`."""
-        return "config file" if key in self.raw.get(section, {}) else "default"
+    def value(self, key: str) -> str | None:
+        """The value of one of KEYS as it is in the file, or its default."""
+        section, name = key.split(".")
+        value: str | None = getattr(getattr(self.config, section), name)
+        return value
+
+    def source(self, key: str) -> str:
+        """Where the value of one of KEYS comes from: `config file` or `default`."""
+        section, name = key.split(".")
+        return "config file" if name in self.raw.get(section, {}) else "default"
 
     @property
     def unknown_keys(self) -> list[str]:
@@ -148,13 +154,38 @@ def update_config(home: Home, change: Callable[[dict[str, Any]], None]) -> Loade
     Where `change` raises, or what it makes isn't valid, the file stays as it was.
     Raises ConfigError: as `load_config`, or the file can't be locked or written.
     """
-    with _locked(home):
-        raw = _read(home.config_file)
-        _validate(home.config_file, raw)  # a damaged file isn't overwritten: it may hold what the user wants back
-        change(raw)
-        config = _validate(home.config_file, raw)
-        _write(home.config_file, raw)
-        return LoadedConfig(home.config_file, config, raw)
+    path = home.config_file
+    try:
+        with exclusive_writer(path):
+            raw = _read(path)
+            _validate(path, raw)  # a damaged file isn't overwritten: it may hold what the user wants back
+            change(raw)
+            config = _validate(path, raw)
+            replace_content(path, json.dumps(raw, indent=2).encode() + b"\n")
+    except OSError as error:
+        raise ConfigError(
+            path=path,
+            reason=f"can't be written: {error.strerror}",
+            next_step="Check the folder's permissions and free space, or choose another with OPENPROGRAM_HOME.",
+        ) from error
+    return LoadedConfig(path, config, raw)
+
+
+def set_value(raw: dict[str, Any], key: str, value: str) -> None:
+    """Edit raw content for `update_config`: one of KEYS, with its value as text.
+
+    Raises UsageError: no such key, or a value that isn't valid there; `raw` is as it was.
+    """
+    if key not in KEYS:
+        raise UsageError(f"{key!r} is not a setting", next_step=f"One of: {', '.join(KEYS)}.")
+    section, name = key.split(".")
+    changed = deepcopy(raw)
+    changed.setdefault(section, {})[name] = value
+    try:
+        Config.model_validate(changed)
+    except ValidationError as error:
+        raise UsageError(f"{key} can't be {value!r}: {_first_defect(error)[1]}") from error
+    raw.update(changed)
 
 
 def set_record_replay(raw: dict[str, Any], value: RecordReplay) -> None:
@@ -209,86 +240,13 @@ def _validate(path: Path, raw: dict[str, Any]) -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        field, reason = _first_defect(error)
         raise ConfigError(
-            path=path,
-            reason=first["msg"].removeprefix("Value error, "),
-            field=".".join(str(part) for part in first["loc"]),
-            next_step="Correct that field; `openprogram config set` refuses values that aren't valid.",
+            path=path, reason=reason, field=field, next_step="Correct that field in the file, or delete the file."
         ) from error
 
 
-# ---- writing
-
-
-@contextmanager
-def _locked(home: Home) -> Iterator[None]:
-    """Hold the right to write. The lock is on a file of its own: the config file is replaced, not written into.
-
-    Raises ConfigError: the state folder can't be created, or another process keeps the lock.
-    """
-    lock_path = home.config_file.with_name("config.json.lock")
-    try:
-        make_private_folder(home.folder)
-        descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise _not_written(home.config_file, error) from error
-    try:
-        _wait_for_lock(descriptor, home.config_file)
-        yield
-    finally:
-        os.close(descriptor)  # and with it the lock
-
-
-def _wait_for_lock(descriptor: int, path: Path) -> None:
-    deadline = time.monotonic() + _LOCK_PATIENCE_S
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise ConfigError(
-                    path=path,
-                    reason=f"another process has been changing it for {_LOCK_PATIENCE_S:.0f} seconds",
-                    next_step="Wait for that command to end, then try again.",
-                ) from None
-        time.sleep(_LOCK_PAUSE_S)
-
-
-def _write(path: Path, raw: dict[str, Any]) -> None:
-    """Replace the file, whole or not at all, 0600. A symlink stays one: what it points to is replaced."""
-    target = Path(os.path.realpath(path))
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=".config-", suffix=".tmp", dir=target.parent)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:  # mkstemp made it 0600
-            json.dump(raw, stream, indent=2)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(target)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renamed entry survive a power cut too. The change is made: a file system without this isn't an error."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _not_written(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        path=path,
-        reason=f"can't be written: {error.strerror}",
-        next_step="Check the folder's permissions and free space, or choose another with OPENPROGRAM_HOME.",
-    )
+def _first_defect(error: ValidationError) -> tuple[str, str]:
+    """The field, dotted, and what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    return ".".join(str(part) for part in first["loc"]), first["msg"].removeprefix("Value error, ")

@@ -1,0 +1,104 @@
+"""The command `openprogram`: one file per group of commands, errors turned into messages here and only here.
+
+Exit codes: 0 done; 1 an expected failure, with a message and the next step; 2 a wrong argument; 130 interrupted.
+Only typer is imported at start; a command imports what it needs when it runs.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NoReturn
+
+import typer
+
+from openprogram import __version__
+from openprogram.cli import config, logs, recordings
+from openprogram.cli.render import print_error
+from openprogram.errors import OpenProgramError, UsageError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="openprogram",
+    help="Record an agent's provider calls once, replay them offline, see the exact field where a later run diverges.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # `main` says what went wrong; `--debug` shows Python's own traceback
+    rich_markup_mode=None,  # plain help: rich would double the time that `--help` takes
+)
+app.add_typer(recordings.app, name="recordings")
+app.add_typer(config.app, name="config")
+app.command("logs")(logs.show_logs)
+
+
+@dataclass
+class _Global:
+    """What the options before the command say. A value, since an error is handled after their context is gone."""
+
+    debug: bool = False
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"openprogram {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show log events on stderr.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    context.ensure_object(_Global).debug = debug
+    if verbose:
+        from openprogram.logs import configure_terminal_log
+
+        configure_terminal_log(verbose=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command, by default that of `sys.argv`, and exit the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its escape
+    chosen = _Global()
+    try:
+        app(args=arguments, prog_name="openprogram", obj=chosen)
+    except SystemExit as finished:
+        sys.exit(_flush(finished.code))
+    except Exception as error:
+        code = _report(error)
+        if code is None or chosen.debug:
+            raise
+        sys.exit(code)
+    sys.exit(0)
+
+
+def _report(error: Exception) -> int | None:
+    """Print an expected error and return the exit code; None where it isn't one, and so a defect of ours."""
+    from openprogram.pipeline.errors import PipelineError
+
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print_error(f"{where}{error.strerror or error}", [])
+    elif isinstance(error, (OpenProgramError, PipelineError)):
+        print_error(str(error), getattr(error, "__notes__", ()))
+    else:
+        return None
+    return 2 if isinstance(error, UsageError) else 1
+
+
+def _flush(code: str | int | None) -> str | int | None:
+    """Write what stdout still holds; a reader that has left (`| head`) is no error to speak of."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is buffered would fail again when the interpreter ends, loudly.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code

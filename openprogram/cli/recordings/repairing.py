@@ -1,0 +1,28 @@
+"""`openprogram recordings repair`."""
+
+from typing import Annotated
+
+import typer
+
+from openprogram.cli.render import note, print_line, working
+from openprogram.cli.state import current_home
+
+__all__ = ["repair"]
+
+
+def repair(given: Annotated[str, typer.Argument(metavar="PATH", help="The damaged recording, or its id.")]) -> None:
+    """Write a new file from a damaged one. It holds the calls that are whole; what was left out is said."""
+    from openprogram.recordings.names import find_recording
+    from openprogram.recordings.repairing import repair_beside
+
+    path = find_recording(current_home(), given)
+    with working(f"Repairing {path}"):
+        report = repair_beside(path)
+    print_line(f"wrote {report.target}: {len(report.kept)} calls")
+    for call in report.left_out:
+        note(f"left out call {call.call_index}, line {call.line_number}: {call.reason}")
+    if report.damage is not None:
+        note(f"first damage: {report.damage}")
+    else:
+        note(f"{path} was not damaged.")
+    note(f"The old file stays as it is: {path}")

@@ -1,0 +1,89 @@
+"""`openprogram recordings status | record | replay | off`."""
+
+from typing import Annotated
+
+import typer
+
+from openprogram.cli.render import note, print_json, print_line, working
+from openprogram.cli.state import current_home, current_time, random_suffix
+
+__all__ = ["off", "record", "replay", "status"]
+
+_NEXT_START = "It applies when a program starts next."
+
+
+def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False) -> None:
+    """Show the mode and the file, and whether it can work."""
+    from openprogram.recordings.activation import read_status
+
+    home = current_home()
+    with working("Reading the recording"):
+        found = read_status(home)
+    config = found.config
+    if as_json:
+        print_json(
+            {
+                "mode": found.mode,
+                "mode_source": config.source("record_replay.mode"),
+                "file": None if config.file is None else str(config.file),
+                "file_source": config.source("record_replay.file"),
+                "usable": found.usable,
+                "call_count": found.call_count,
+                "reason": found.reason,
+                "next_step": found.next_step,
+                "config_path": str(config.path),
+                "unknown_keys": config.unknown_keys,
+                "home": str(home.folder),
+                "home_source": home.source,
+            }
+        )
+        return
+    print_line(f"mode    {found.mode}  ({config.source('record_replay.mode')})")
+    print_line(f"file    {config.file or '-'}  ({config.source('record_replay.file')})")
+    print_line(f"config  {config.path}  ({home.source})")
+    if found.usable:
+        print_line(f"usable  yes, {found.call_count} calls recorded")
+    elif found.usable is not None:
+        print_line(f"usable  no: {found.reason}")
+        note(found.next_step or "")
+    if config.unknown_keys:
+        note(f"{config.path} has keys without effect in this release: {', '.join(config.unknown_keys)}")
+
+
+def record(
+    name: Annotated[
+        str | None, typer.Option("--name", help="The recording's id; by default from the date and time.")
+    ] = None,
+) -> None:
+    """Create a recording and record into it. From the next start on."""
+    from openprogram.recordings.activation import start_recording
+    from openprogram.recordings.names import check_name, new_name
+
+    now = current_time()
+    path = start_recording(current_home(), check_name(name or new_name(now, random_suffix())), now)
+    print_line(f"recording into {path}")
+    note(_NEXT_START)
+
+
+def replay(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Which recording.")]) -> None:
+    """Check a recording and replay it. From the next start on."""
+    from openprogram.recordings.activation import start_replaying
+    from openprogram.recordings.names import find_recording
+
+    home = current_home()
+    path = find_recording(home, given)
+    with working(f"Checking {path}"):
+        call_count = start_replaying(home, path)
+    print_line(f"replaying {path}: {call_count} calls")
+    note(_NEXT_START)
+
+
+def off() -> None:
+    """Neither record nor replay. From the next start on; the file's name stays configured, the file as it is."""
+    from openprogram.recordings.activation import turn_off
+
+    config = turn_off(current_home())
+    print_line("recording and replay are off")
+    if config.file is not None:
+        note(f"The configured file stays as it is: {config.file}")
+    note(_NEXT_START)

@@ -1,0 +1,144 @@
+"""Switching between off, record and replay, and saying what is in force. Applied at the next start of a program."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import assert_never
+
+from openprogram.config import LoadedConfig, Mode, Off, Record, Replay, load_config, set_record_replay, update_config
+from openprogram.errors import RecordingRefused
+from openprogram.home import Home, make_private_folder
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import file_errors
+from openprogram.pipeline.log.writer import create_recording
+from openprogram.recordings.names import managed_path
+from openprogram.recordings.reading import is_interruption, read_strictly, survey
+
+__all__ = ["Status", "read_status", "start_recording", "start_replaying", "turn_off"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is configured, where each setting comes from, and whether it can work.
+
+    `usable`: None while off. `reason`, `next_step`: why not and what to do, where it isn't usable.
+    `call_count`: recorded calls, None where the file is missing, unusable or not in force.
+    """
+
+    config: LoadedConfig
+    usable: bool | None
+    call_count: int | None = None
+    reason: str | None = None
+    next_step: str | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """`off`, `record` or `replay`."""
+        return self.config.config.record_replay.mode
+
+
+def start_recording(home: Home, name: str, created_at: datetime) -> Path:
+    """Create the recording `name` in the managed folder and configure it as the one recorded into: both or neither.
+
+    `name`: valid (`check_name`). `created_at`: for the header.
+    Raises RecordingRefused: the name is taken. ConfigError, RecordingFileError, OSError: nothing has changed.
+    """
+    path = managed_path(home, name)
+    created: list[Path] = []  # what to take back, last first
+
+    def create_and_configure(raw: dict[str, object]) -> None:
+        if os.path.lexists(path):
+            raise RecordingRefused(
+                path=path, reason="a recording of that name exists", next_step="Choose another with --name."
+            )
+        if _make_recordings_folder(home):
+            created.append(path.parent)
+        create_recording(path, {"recording_id": name, "created_at": created_at.isoformat(timespec="seconds")})
+        created.append(path)
+        set_record_replay(raw, Record(path))
+
+    try:
+        update_config(home, create_and_configure)
+    except BaseException:
+        for item in reversed(created):
+            item.rmdir() if item.is_dir() else item.unlink()
+        raise
+    return path
+
+
+def start_replaying(home: Home, path: Path) -> int:
+    """Check `path` strictly and configure it as the one replayed from. Returns how many calls it holds.
+
+    Raises RecordingFileError: it isn't whole; ConfigError. Then nothing has changed.
+    """
+    with read_strictly(path) as recording:
+        call_count = recording.call_count
+    update_config(home, lambda raw: set_record_replay(raw, Replay(path)))
+    return call_count
+
+
+def turn_off(home: Home) -> LoadedConfig:
+    """Configure off; the file's name stays in the configuration, and the file isn't looked at.
+
+    Raises ConfigError: the configuration itself is damaged or can't be written.
+    """
+    return update_config(home, lambda raw: set_record_replay(raw, Off()))
+
+
+def read_status(home: Home) -> Status:
+    """What is configured and whether it can work. Changes nothing. Raises ConfigError."""
+    config = load_config(home)
+    match config.record_replay:
+        case Off():
+            return Status(config, usable=None)
+        case Record(file):
+            return _check(config, file, _count_for_appending)
+        case Replay(file):
+            return _check(config, file, _count_for_replay)
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _check(config: LoadedConfig, file: Path, count: Callable[[Path], int]) -> Status:
+    try:
+        return Status(config, usable=True, call_count=count(file))
+    except RecordingFileError as error:
+        other = "`openprogram recordings off` turns it off; `record` or `replay` chooses another file."
+        return Status(
+            config,
+            usable=False,
+            reason=str(error),
+            next_step=f"{error.next_step} {other}" if error.next_step else other,
+        )
+
+
+def _count_for_replay(file: Path) -> int:
+    with read_strictly(file) as recording:
+        return recording.call_count
+
+
+def _count_for_appending(file: Path) -> int:
+    """Recorded calls. Allowed: a missing file (the first call creates it), unfinished calls, a torn last line."""
+    if not os.path.lexists(file) and file.parent.is_dir():
+        return 0
+    with survey(file) as found:
+        if found.damage is not None and not is_interruption(found):
+            raise found.damage
+        return len(found.complete) + len(found.left_out)
+
+
+def _make_recordings_folder(home: Home) -> bool:
+    """Whether the managed folder had to be created. Raises RecordingRefused: a symlink; RecordingFileError."""
+    folder = home.recordings_folder
+    if folder.is_symlink():
+        raise RecordingRefused(
+            path=folder,
+            reason="the recordings folder is a symbolic link, and none is followed",
+            next_step="Make it a folder, or set OPENPROGRAM_HOME to where the recordings should be.",
+        )
+    is_new = not folder.exists()
+    with file_errors(folder, "create the recordings folder"):
+        make_private_folder(folder)
+    return is_new

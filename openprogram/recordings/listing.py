@@ -1,0 +1,86 @@
+"""The managed recordings, each with what a list shows of it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import assert_never
+
+from openprogram.config import LoadedConfig, Off, Record, Replay
+from openprogram.home import Home
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.locks import in_use
+from openprogram.recordings.names import SUFFIX
+from openprogram.recordings.reading import read_strictly
+
+__all__ = ["ListedRecording", "from_timestamp", "inspect", "is_active", "is_in_use", "managed_files"]
+
+
+@dataclass(frozen=True)
+class ListedRecording:
+    """One managed file. `call_count`: None where it isn't valid, and `reason` says why it isn't.
+
+    `active`: the configuration records into it or replays it. `in_use`: a running process does.
+    """
+
+    path: Path
+    size_bytes: int
+    modified_at: datetime
+    active: bool
+    in_use: bool
+    call_count: int | None
+    reason: str | None
+
+    @property
+    def id(self) -> str:
+        """What commands call it: the file's stem."""
+        return self.path.stem
+
+
+def managed_files(home: Home) -> list[Path]:
+    """Every `*.jsonl` in the managed folder, symlinks and folders of that name included; sorted. None is created."""
+    folder = home.recordings_folder
+    return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX) if folder.is_dir() else []
+
+
+def inspect(path: Path, config: LoadedConfig) -> ListedRecording:
+    """What a list shows of one file. Damage is told in `reason`, never raised. Raises OSError: it has vanished."""
+    status = path.lstat()
+    call_count, reason = None, None
+    try:
+        with read_strictly(path) as recording:
+            call_count = recording.call_count
+    except RecordingFileError as error:
+        reason = str(error).removeprefix(str(path)).lstrip(":, ")
+    return ListedRecording(
+        path=path,
+        size_bytes=status.st_size,
+        modified_at=from_timestamp(status.st_mtime),
+        active=is_active(path, config),
+        in_use=is_in_use(path),
+        call_count=call_count,
+        reason=reason,
+    )
+
+
+def is_active(path: Path, config: LoadedConfig) -> bool:
+    """Whether the configuration records into this file or replays it, whatever name it has for it."""
+    match config.record_replay:
+        case Off():
+            return False
+        case Record(file) | Replay(file):
+            return file.absolute() == path or (path.exists() and file.exists() and path.samefile(file))
+        case unreachable:
+            assert_never(unreachable)
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a running process records into the file or replays it. What can't be opened isn't."""
+    try:
+        return in_use(path)
+    except OSError:
+        return False
+
+
+def from_timestamp(seconds: float) -> datetime:
+    """Unix seconds as a time in UTC, whole seconds."""
+    return datetime.fromtimestamp(int(seconds), UTC)

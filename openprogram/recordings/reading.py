@@ -1,0 +1,55 @@
+"""Opening recordings for the commands: strictly, as replay does, or leniently, to show what is whole."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from openprogram.pipeline.log.lines import CheckEvent
+from openprogram.pipeline.log.reader import Recording, open_recording
+from openprogram.pipeline.log.survey import Survey, survey_recording
+
+__all__ = ["event_check", "is_interruption", "read_strictly", "survey"]
+
+
+@cache
+def event_check() -> CheckEvent:
+    """Whether an event's dump is one that today's vocabulary can load."""
+    from pydantic import TypeAdapter
+
+    from openprogram.providers.types import AssistantMessageEvent
+
+    adapter: TypeAdapter[AssistantMessageEvent] = TypeAdapter(AssistantMessageEvent)
+
+    def check(event: dict[str, Any]) -> None:
+        adapter.validate_python(event)
+
+    return check
+
+
+def read_strictly(path: Path) -> Recording:
+    """The recording, where it is whole and in order. Raises RecordingFileError."""
+    return open_recording(path, event_check())
+
+
+def survey(path: Path) -> Survey:
+    """What is whole in a file that may be damaged. Raises RecordingFileError: it can't be read at all."""
+    return survey_recording(path, event_check())
+
+
+def is_interruption(found: Survey) -> bool:
+    """Whether the only damage is what a killed process leaves: calls without an end, a last line without one.
+
+    The strict reader refuses such a file; recording into it is allowed.
+    """
+    damage = found.damage
+    if damage is None or found.header is None:
+        return False
+    if any((damage.call_index, damage.line_number) == (call.call_index, call.line_number) for call in found.left_out):
+        return True
+    return damage.line_number == found.line_count and _is_torn(found.path)
+
+
+def _is_torn(path: Path) -> bool:
+    with path.open("rb") as stream:
+        stream.seek(-1, 2)
+        return stream.read() != b"\n"
