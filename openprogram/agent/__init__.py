@@ -1,0 +1,39 @@
+"""The agent loop: takes the stream function as a parameter, knows nothing of recording or the registry.
+
+`openprogram.agent.run` is the wrapper that reaches for the registry, and so is not imported from here.
+"""
+
+from openprogram.agent.agent_run import AgentRun, AgentRunClosed
+from openprogram.agent.events import (
+    AgentEvent,
+    AgentFinished,
+    FinishReason,
+    ModelEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from openprogram.agent.limits import Limits
+from openprogram.agent.loop import StreamFunction, run_agent
+from openprogram.agent.tools import AgentTool, FunctionTool, ToolOutput, tool
+
+__all__ = [
+    "AgentEvent",
+    "AgentFinished",
+    "AgentRun",
+    "AgentRunClosed",
+    "AgentTool",
+    "FinishReason",
+    "FunctionTool",
+    "Limits",
+    "ModelEvent",
+    "StreamFunction",
+    "ToolFinished",
+    "ToolOutput",
+    "ToolStarted",
+    "TurnFinished",
+    "TurnStarted",
+    "run_agent",
+    "tool",
+]

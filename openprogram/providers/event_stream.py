@@ -71,6 +71,8 @@ class EventStream:
             self._event_count += 1
             if isinstance(event, EventDone | EventError):
                 await self._close_source()
+        except GeneratorExit:
+            raise  # the event loop is gone with this wait: nothing can be awaited any more
         except BaseException:
             await self._abandon_source()
             raise

@@ -1,0 +1,87 @@
+"""What an agent run tells its consumer, in the order in which it happens.
+
+For each turn, counted from 0: TurnStarted, a ModelEvent for each event of the provider call, then ToolStarted and
+ToolFinished for each requested tool (tools run side by side, so these interleave), then TurnFinished. AgentFinished
+comes last, and is the run's result.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from openprogram.providers.types import AssistantMessage, AssistantMessageEvent, Message, ToolCall, ToolResultMessage
+
+__all__ = [
+    "AgentEvent",
+    "AgentFinished",
+    "FinishReason",
+    "ModelEvent",
+    "ToolFinished",
+    "ToolStarted",
+    "TurnFinished",
+    "TurnStarted",
+]
+
+#: Why a run ended: the model had nothing more to ask for, its answer was cut off, the provider failed, or a limit
+#: was reached.
+FinishReason: TypeAlias = Literal["stop", "length", "provider_error", "turn_limit", "token_limit", "time_limit"]
+
+
+@dataclass(frozen=True)
+class TurnStarted:
+    """A turn begins: one provider call and the tools it asks for. `turn`: from 0."""
+
+    turn: int
+
+
+@dataclass(frozen=True)
+class ModelEvent:
+    """One event of the turn's provider call, as the provider gave it."""
+
+    turn: int
+    event: AssistantMessageEvent
+
+
+@dataclass(frozen=True)
+class ToolStarted:
+    """A tool is about to run."""
+
+    turn: int
+    call: ToolCall
+
+
+@dataclass(frozen=True)
+class ToolFinished:
+    """A tool has answered; `result` goes to the model, errors included."""
+
+    turn: int
+    call: ToolCall
+    result: ToolResultMessage
+
+
+@dataclass(frozen=True)
+class TurnFinished:
+    """The turn is over. `results`: of its tools, in the order of the calls in `message`."""
+
+    turn: int
+    message: AssistantMessage
+    results: tuple[ToolResultMessage, ...]
+
+
+@dataclass(frozen=True)
+class AgentFinished:
+    """The run is over. `messages`: what it added to the conversation, in order.
+
+    With reason `provider_error`, the last message says what failed (`error_reason`, `error_message`).
+    """
+
+    messages: tuple[Message, ...]
+    reason: FinishReason
+
+    @property
+    def text(self) -> str:
+        """The text of the last answer; "" where there is none."""
+        answers = (message for message in reversed(self.messages) if isinstance(message, AssistantMessage))
+        return next((answer.text for answer in answers), "")
+
+
+AgentEvent: TypeAlias = TurnStarted | ModelEvent | ToolStarted | ToolFinished | TurnFinished | AgentFinished

@@ -1,0 +1,169 @@
+"""The agent loop: call the model, run the tools it asks for, tell it the results, until it stops.
+
+The loop is given the function that calls the model. It knows nothing of providers, registry, recording or replay,
+which is what makes a recorded run and a replayed run the same program.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import count
+from typing import TypeAlias
+
+from anyio import create_task_group, move_on_after
+
+from openprogram.agent.agent_run import AgentRun, Emit
+from openprogram.agent.events import (
+    AgentFinished,
+    FinishReason,
+    ModelEvent,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from openprogram.agent.limits import Limits
+from openprogram.agent.tool_calls import answer_call
+from openprogram.agent.tools import AgentTool, ToolOutput, failed
+from openprogram.providers.event_stream import as_event_stream
+from openprogram.providers.types import (
+    AssistantMessage,
+    AssistantMessageEvent,
+    Context,
+    Message,
+    Model,
+    SimpleStreamOptions,
+    ToolCall,
+    ToolResultMessage,
+)
+
+__all__ = ["StreamFunction", "run_agent", "wall_clock_ms"]
+
+#: Makes one provider call: `provider.stream_simple`, for instance.
+StreamFunction: TypeAlias = Callable[[Model, Context, SimpleStreamOptions | None], AsyncIterator[AssistantMessageEvent]]
+
+
+def wall_clock_ms() -> int:
+    """Now, in Unix milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def run_agent(
+    stream_function: StreamFunction,
+    model: Model,
+    context: Context,
+    tools: Sequence[AgentTool] = (),
+    *,
+    options: SimpleStreamOptions | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - immutable
+    now_ms: Callable[[], int] = wall_clock_ms,
+) -> AgentRun:
+    """A run that continues `context` with `model` and `tools`. It begins when it is iterated, awaited or entered.
+
+    `context` stays as it is; the messages that the run adds are in its result. `options` go with every call.
+    `now_ms`: Unix milliseconds, the timestamp of each tool result; the run takes no other value from outside.
+
+    The run raises what `stream_function` raises, as itself, and PipelineError from inside a tool; all else that a
+    tool raises is a result for the model. A call that fails as an `error` event ends the run with a reason.
+
+    Raises ValueError: two tools have the same name, or `context` brings definitions of its own.
+    """
+    by_name = {tool.definition.name: tool for tool in tools}
+    if len(by_name) < len(tools):
+        raise ValueError(f"two tools have the same name: {', '.join(tool.definition.name for tool in tools)}")
+    if context.tools:
+        raise ValueError("context.tools is set: give run_agent the tools themselves, it tells the model of them")
+    loop = _Loop(stream_function, model, context, by_name, options, limits, now_ms)
+    return AgentRun(loop.run)
+
+
+class _Loop:
+    """One run. `_messages`: what it has added so far; whole at any moment at which it can be stopped."""
+
+    def __init__(
+        self,
+        stream_function: StreamFunction,
+        model: Model,
+        context: Context,
+        tools: dict[str, AgentTool],
+        options: SimpleStreamOptions | None,
+        limits: Limits,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._stream_function, self._model, self._options = stream_function, model, options
+        self._context, self._tools = context, tools
+        self._limits, self._now_ms = limits, now_ms
+        self._messages: list[Message] = []
+        self._total_tokens = 0
+
+    async def run(self, emit: Emit) -> AgentFinished:
+        """All turns, within the time limit."""
+        reason: FinishReason = "time_limit"
+        with move_on_after(self._limits.max_seconds):
+            reason = await self._turns(emit)
+        return AgentFinished(tuple(self._messages), reason)
+
+    async def _turns(self, emit: Emit) -> FinishReason:
+        for turn in count():
+            limit = self._limits.reached(turns=turn, total_tokens=self._total_tokens)
+            if limit is not None:
+                return limit
+            await emit(TurnStarted(turn))
+            message = await self._call_model(turn, emit)
+            # a cut-off or failed answer may hold half a tool call: none of them runs
+            calls = message.tool_calls if message.stop_reason in ("stop", "toolUse") else []
+            results = await self._run_tools(turn, calls, emit)
+            await emit(TurnFinished(turn, message, tuple(results)))
+            if message.stop_reason in ("error", "aborted"):
+                return "provider_error"
+            if message.stop_reason == "length":
+                return "length"
+            if not calls:
+                return "stop"
+        raise AssertionError("count() does not end")
+
+    async def _call_model(self, turn: int, emit: Emit) -> AssistantMessage:
+        context = self._context.model_copy(
+            update={
+                "messages": [*self._context.messages, *self._messages],
+                "tools": [tool.definition for tool in self._tools.values()] or None,
+            }
+        )
+        async with as_event_stream(self._stream_function(self._model, context, self._options), self._model) as stream:
+            async for event in stream:
+                await emit(ModelEvent(turn, event))
+            message = await stream
+        self._messages.append(message)
+        self._total_tokens += message.usage.total_tokens
+        return message
+
+    async def _run_tools(self, turn: int, calls: list[ToolCall], emit: Emit) -> list[ToolResultMessage]:
+        """Run all of `calls` side by side. The results stand in call order, whichever finishes first."""
+        finished: dict[int, ToolResultMessage] = {}
+
+        async def run_one(position: int, call: ToolCall) -> None:
+            await emit(ToolStarted(turn, call))
+            finished[position] = self._result(call, await answer_call(call, self._tools))
+            await emit(ToolFinished(turn, call, finished[position]))
+
+        try:
+            async with create_task_group() as group:
+                for position, call in enumerate(calls):
+                    group.start_soon(run_one, position, call)
+        finally:
+            # also when time is up: a conversation with an unanswered tool call could not be continued
+            results = [
+                finished.get(position) or self._result(call, failed("not finished: the run was stopped"))
+                for position, call in enumerate(calls)
+            ]
+            self._messages.extend(results)
+        return results
+
+    def _result(self, call: ToolCall, output: ToolOutput) -> ToolResultMessage:
+        return ToolResultMessage(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            content=output.content,
+            details=output.details,
+            is_error=output.is_error,
+            timestamp=self._now_ms(),
+        )
