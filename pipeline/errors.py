@@ -4,6 +4,7 @@ PipelineError
 ├── RecordingFileError      a file can't be read, or can't be appended to
 ├── RecordingValueError     a value can't be written as strict JSON: not live yet, nothing recorded
 ├── ReplayMismatch          the incoming request isn't the recorded one
+│   └── UnconsumedCalls     recorded calls were never asked for
 ├── RecordedCallError       the recorded call itself didn't complete; replay repeats that
 └── StreamIncomplete        an awaited stream ended without a final message
 
@@ -24,6 +25,7 @@ __all__ = [
     "RecordingValueError",
     "ReplayMismatch",
     "StreamIncomplete",
+    "UnconsumedCalls",
 ]
 
 
@@ -133,6 +135,16 @@ class ReplayMismatch(PipelineError):
         self.cause = cause
         if next_step is not None:
             self.add_note(next_step)
+
+
+class UnconsumedCalls(ReplayMismatch):
+    """The run made fewer calls than were recorded. `call_count`: recorded, `consumed`: asked for."""
+
+    def __init__(self, *, call_count: int, consumed: int) -> None:
+        super().__init__(call_index=consumed, field_path="call_index", recorded=call_count, incoming=consumed)
+        self.args = (f"replay incomplete: {call_count} calls were recorded, {consumed} were asked for",)
+        self._data = {"call_count": call_count, "consumed": consumed}
+        self.call_count, self.consumed = call_count, consumed
 
 
 class RecordedCallError(PipelineError):

@@ -5,7 +5,7 @@ reader sees all of a change or nothing of it. The process-wide registry below is
 """
 
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -98,23 +98,31 @@ def unregister_api_provider(api: str) -> None:
         _registry = replace(_registry, base=MappingProxyType(base), published=MappingProxyType(published))
 
 
-def publish_transform(transform: ProviderTransform | None) -> None:
+def publish_transform(
+    transform: ProviderTransform | None, defaults: Mapping[str, ApiProvider] = MappingProxyType({})
+) -> None:
     """Apply `transform(api, provider)` to every provider, present and future; None takes it away.
 
-    All or nothing: where it raises for one provider, the registry is as it was.
+    `defaults`: providers for apis that nobody has registered, published in the same step.
+    All or nothing: where the transform raises for one provider, the registry is as it was.
     """
     global _registry
     with _changing:
         chosen = transform or _unchanged
-        published = {api: chosen(api, provider) for api, provider in _registry.base.items()}
-        _registry = replace(_registry, published=MappingProxyType(published), transform=chosen)
+        base = {**defaults, **_registry.base}
+        published = {api: chosen(api, provider) for api, provider in base.items()}
+        _registry = _Registry(MappingProxyType(base), MappingProxyType(published), chosen)
 
 
 def get_api_provider(api: str) -> ApiProvider:
-    """The provider that answers for `api`, transform applied.
+    """The provider that answers for `api`, transform applied. The first lookup starts the runtime.
 
-    Raises UnknownApi: none is registered under that name.
+    Raises UnknownApi: none is registered under that name. RuntimeFailed: the runtime could not start.
     """
+    # Here and not above: the runtime registers what it starts. No lookup may go past it, or replay would be live.
+    from openprogram.providers.runtime import initialize_provider_runtime
+
+    initialize_provider_runtime()
     registry = _registry
     try:
         return registry.published[api]

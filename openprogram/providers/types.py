@@ -8,7 +8,7 @@ compared like any other. Constructors invent nothing: no id, no time.
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field
 
 __all__ = [
     "AssistantContent",
@@ -152,9 +152,9 @@ class AssistantMessage(_Boundary):
 
     role: Literal["assistant"] = "assistant"
     content: list[AssistantContent] = Field(default_factory=list)
-    api: str
-    provider: str
-    model: str
+    api: str = ""
+    provider: str = ""
+    model: str = ""
     usage: Usage = Field(default_factory=Usage)
     stop_reason: StopReason = "stop"
     timestamp: int = 0
@@ -271,15 +271,9 @@ class SimpleStreamOptions(StreamOptions):
 
 
 class _Event(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_partial(cls, data: Any) -> Any:
-        """`partial`, the whole message so far, stands in older files: accepted, never kept."""
-        if isinstance(data, dict) and "partial" in data:
-            return {key: value for key, value in data.items() if key != "partial"}
-        return data
+    # What a class doesn't declare is left out, above all `partial`: the whole message so far in every event, as
+    # older files have it. It is accepted, never kept.
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class _BlockEvent(_Event):

@@ -73,7 +73,7 @@ def exclusive(descriptor: int, what: LockRange) -> Iterator[None]:
 
 
 def in_use(path: Path) -> bool:
-    """Whether a process records into the file, or replays it. Raises OSError where it can't be opened."""
+    """Whether a process records into the file. Raises OSError where it can't be opened."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         answer = fcntl.fcntl(descriptor, _GET, _flock(fcntl.F_WRLCK, LockRange.IN_USE))

@@ -26,11 +26,10 @@ from openprogram.pipeline.log.lines import (
 )
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import RawLine, read_range, scan_lines
+from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
-__all__ = ["EVENTS_PER_BATCH", "CallSummary", "Recording", "open_recording", "parse_raw"]
+__all__ = ["CallSummary", "Recording", "open_recording", "parse_raw"]
 
-#: Events a batch holds at most: large enough that a hop between stages costs little an event.
-EVENTS_PER_BATCH: Final = 64
 #: Bytes that are read at once for batches of events.
 _READ_BYTES: Final = 1 << 16
 

@@ -9,9 +9,10 @@ from typing import Any
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.files import PathLike
 from openprogram.pipeline.log.lines import CheckEvent, CleanEvent, CleanRequest
-from openprogram.pipeline.log.reader import EVENTS_PER_BATCH, CallSummary
+from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.survey import LeftOut, Survey, survey_recording
 from openprogram.pipeline.log.writer import RecordingSink, create_recording
+from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
 __all__ = ["RepairReport", "repair_recording"]
 

@@ -218,13 +218,16 @@ class RecordingSink:
 
 
 class CallWriter:
-    """Writes the lines of one call, in order. `call_index`: from 0; `event_count`: events written so far."""
+    """Writes the lines of one call, in order.
+
+    `call_index`: from 0; `event_count`: events written so far; `outcome`: None until the call_end line is written.
+    """
 
     def __init__(self, sink: RecordingSink, call_index: int) -> None:
         self._sink = sink
         self.call_index = call_index
         self.event_count = 0
-        self.ended = False
+        self.outcome: Outcome | None = None
 
     def write(self, events: Sequence[CleanEvent]) -> None:
         """Append events. Raises RecordingFileError, RecordingValueError; then none of them is on file."""
@@ -235,11 +238,11 @@ class CallWriter:
         self, outcome: Outcome, error: dict[str, JsonValue] | None = None, events: Sequence[CleanEvent] = ()
     ) -> None:
         """Append the last events and the call's end. Once: a second time does nothing. Raises as `write`."""
-        if self.ended:
+        if self.outcome is not None:
             return
         self._sink.end_call(self.call_index, self.event_count, events, outcome, error)
         self.event_count += len(events)
-        self.ended = True
+        self.outcome = outcome
 
     def sync(self) -> None:
         """As `RecordingSink.sync`."""

@@ -1,0 +1,106 @@
+"""Requests and events ⇄ JSON values: the only door between provider types and the pipeline."""
+
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from openprogram.pipeline.json_value import to_json_value
+from openprogram.pipeline.log.lines import load_payload
+from openprogram.providers.types import (
+    AssistantMessageEvent,
+    Context,
+    EventTextDelta,
+    EventThinkingDelta,
+    EventToolCallDelta,
+    Model,
+    SimpleStreamOptions,
+    StreamOptions,
+)
+
+__all__ = ["EVENT_TYPES", "TERMINAL_EVENT_TYPES", "AssistantEventCodec", "ProviderRequest", "ProviderRequestCodec"]
+
+ProviderRequest = tuple[Model, Context, StreamOptions | None]
+
+_EVENT_CLASSES: Final[tuple[type[BaseModel], ...]] = get_args(get_args(AssistantMessageEvent)[0])
+
+#: Every `type` that an event may have, with its class.
+EVENT_TYPES: Final[dict[str, type[BaseModel]]] = {event.model_fields["type"].default: event for event in _EVENT_CLASSES}
+
+#: A stream ends with the first of these.
+TERMINAL_EVENT_TYPES: Final = frozenset({"done", "error"})
+
+_DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta"})
+
+
+class ProviderRequestCodec:
+    """`(model, context, options)` ⇄ `{"model": …, "context": …, "options": …}`."""
+
+    def dump(self, request: ProviderRequest) -> dict[str, Any]:
+        """The request as JSON values; options that serve the running program only are left out. Raises NotJson."""
+        model, context, options = request
+        return {
+            "model": to_json_value(_python(model), "model", 2),
+            "context": to_json_value(_python(context), "context", 2),
+            "options": None if options is None else to_json_value(_recorded_options(options), "options", 2),
+        }
+
+    def read(self, recorded: dict[str, Any]) -> dict[str, Any]:
+        """A recorded request through today's types. Raises ValueError (pydantic's), naming the field."""
+        options = recorded.get("options")
+        read: ProviderRequest = (
+            Model.model_validate(recorded.get("model")),
+            Context.model_validate(recorded.get("context")),
+            None if options is None else SimpleStreamOptions.model_validate(options),
+        )
+        return {**recorded, **self.dump(read)}
+
+
+class AssistantEventCodec:
+    """`AssistantMessageEvent` ⇄ JSON; `event.type` selects the class."""
+
+    def __init__(self) -> None:
+        self._adapter: TypeAdapter[AssistantMessageEvent] = TypeAdapter(AssistantMessageEvent)
+
+    def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
+        """The event as JSON values. Raises NotJson."""
+        if isinstance(event, EventTextDelta | EventThinkingDelta | EventToolCallDelta):
+            # Nearly every event of a stream is one of these: spelled out, as it costs a third of the general way.
+            return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
+        dumped = to_json_value(_python(event), "", 2)
+        assert isinstance(dumped, dict)
+        return dumped
+
+    def load(self, payload: bytes) -> AssistantMessageEvent:
+        """The event of a JSON text. Raises ValueError."""
+        try:
+            return self._adapter.validate_json(payload)
+        except ValidationError:
+            # The fast parser refuses lone surrogates, which a recording may hold: the strict one decides.
+            return self._adapter.validate_python(load_payload(payload))
+
+    def check(self, event: dict[str, Any]) -> None:
+        """Raises ValueError where `load` could not make an event of this dump."""
+        kind = event.get("type")
+        if kind in _DELTA_TYPES and type(event.get("delta")) is str and type(event.get("content_index")) is int:
+            return
+        if kind not in EVENT_TYPES:
+            raise ValueError(f"unknown event type {kind!r}")
+        try:
+            EVENT_TYPES[kind].model_validate(event)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"])
+            raise ValueError(f"the {kind} event does not load: {field}: {first['msg']}") from None
+
+    def is_terminal(self, event: dict[str, Any]) -> bool:
+        """Whether a stream ends with this dump."""
+        return event["type"] in TERMINAL_EVENT_TYPES
+
+
+def _python(value: BaseModel) -> dict[str, Any]:
+    # mode="python": the JSON mode would replace lone surrogates in keys, so that two keys could become one.
+    return value.model_dump(mode="python", warnings=False)
+
+
+def _recorded_options(options: StreamOptions) -> dict[str, Any]:
+    return {key: value for key, value in _python(options).items() if not callable(value)}

@@ -1,0 +1,222 @@
+"""One call: its stages joined by memory object streams, its one host task, and what the consumer holds of it.
+
+The only file that opens task groups, and the only one that names asyncio: the host task is created here. The
+consumer's `CallStream` only receives, so nothing of ours is open across a `yield`, whoever drops what when.
+"""
+
+import asyncio
+import weakref
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
+
+import anyio
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from openprogram.pipeline.items import Batch
+from openprogram.pipeline.log.lines import Outcome
+
+__all__ = ["CallHost", "CallStream", "Stage", "run_stages"]
+
+T = TypeVar("T")
+
+#: Seconds that the consumer waits for a call to end after leaving it: its source closes, its end is written.
+_END_S: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`run(receive, send)`, and how many batches may wait behind it before it waits itself."""
+
+    run: Callable[[ObjectReceiveStream[Any], ObjectSendStream[Any]], Coroutine[Any, Any, None]]
+    waiting: int = 0
+
+
+async def run_stages(first: Any, stages: Sequence[Stage], last: ObjectSendStream[Any]) -> None:
+    """Join the stages, give `first` to the first of them, and wait for all.
+
+    The last one sends to `last`. Raises what a stage raised, as itself: never a group, and not what merely follows
+    from it (a neighbour's stream that broke).
+    """
+    send, receive = anyio.create_memory_object_stream[Any](1)
+    send.send_nowait(first)
+    send.close()
+    failure: BaseException | None = None
+    try:
+        async with anyio.create_task_group() as group:
+            for stage in stages[:-1]:
+                send, following = anyio.create_memory_object_stream[Any](stage.waiting)
+                group.start_soon(stage.run, receive, send)
+                receive = following
+            group.start_soon(stages[-1].run, receive, last)
+    except BaseExceptionGroup as failures:
+        failure = _first_failure(failures)
+    if failure is not None:
+        raise failure  # outside the handler: its own cause and context stay as they are
+
+
+def _first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    leaves = list(_leaves(failures))
+    return next((leaf for leaf in leaves if not isinstance(leaf, BrokenResourceError | ClosedResourceError)), leaves[0])
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> "Sequence[BaseException]":
+    return [
+        leaf
+        for failure in group.exceptions
+        for leaf in (_leaves(failure) if isinstance(failure, BaseExceptionGroup) else [failure])
+    ]
+
+
+class CallHost(Generic[T]):
+    """The side of a call that outlives its consumer: its host task, and how it came to its end.
+
+    `leaving`: how the consumer left, once it did. `failure`: what the call raised. `finished`: set once it is over.
+    """
+
+    def __init__(self, run: "Run[T]") -> None:
+        self.leaving: Outcome | None = None
+        self.failure: BaseException | None = None
+        self.finished = anyio.Event()
+        self._run = run
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> MemoryObjectReceiveStream[Batch[T]]:
+        """Create the host task, in the consumer's context."""
+        send, receive = anyio.create_memory_object_stream[Batch[T]](0)
+        self._task = asyncio.get_running_loop().create_task(self._main(send), name="openprogram call")
+        # Not a `finally` in the task: one that is cancelled before its first step runs no line of its own.
+        self._task.add_done_callback(lambda _: self._done(send))
+        return receive
+
+    def leave(self, outcome: Outcome) -> None:
+        """End the call because its consumer is gone. Only in the loop's own thread."""
+        if self._task is not None and not self._task.done():
+            self.leaving = self.leaving or outcome
+            self._task.cancel()
+
+    def when_finished(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once the host task is over, at once where it is already."""
+        if self._task is None or self._task.done():
+            callback()
+        else:
+            self._task.add_done_callback(lambda _: callback())
+
+    async def _main(self, send: MemoryObjectSendStream[Batch[T]]) -> None:
+        try:
+            await self._run(send, self)
+        except BaseException as failure:
+            self.failure = failure
+            if isinstance(failure, asyncio.CancelledError) and self.leaving is None:
+                raise  # whoever cancelled the task itself, such as a loop that shuts down, is told
+        finally:
+            send.close()
+
+    def _done(self, send: MemoryObjectSendStream[Batch[T]]) -> None:
+        send.close()
+        self.finished.set()
+
+
+Run: TypeAlias = Callable[[MemoryObjectSendStream[Batch[T]], CallHost[T]], Awaitable[None]]
+
+
+class CallStream(Generic[T]):
+    """What the consumer holds: an async iterator that only receives.
+
+    The call begins at the first iteration. It ends with the stream, with `aclose()`, with a cancellation while
+    waiting, or when the object is dropped; then the host task is ended, the source closed and the end written.
+    """
+
+    def __init__(self, run: Run[T]) -> None:
+        self._host = CallHost(run)
+        self._batch: deque[T] = deque()
+        self._receive: MemoryObjectReceiveStream[Batch[T]] | None = None
+        self._closed = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        """The next event. Raises what the call raised, as itself."""
+        if not self._batch:
+            await self._fill()
+        return self._batch.popleft()
+
+    async def __aenter__(self) -> Self:
+        """Begin the call, without waiting for an event."""
+        if self._receive is None and not self._closed:
+            self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the call where it stands; safe at any position, and twice. Outcome `abandoned` unless it was over."""
+        await self._end("abandoned")
+
+    async def _fill(self) -> None:
+        if self._closed:
+            raise StopAsyncIteration
+        if self._receive is None:
+            self._start()
+        assert self._receive is not None
+        try:
+            self._batch.extend(await self._receive.receive())
+        except EndOfStream:
+            await self._finish()
+        except asyncio.CancelledError:
+            await self._end("cancelled")
+            raise
+
+    def _start(self) -> None:
+        self._receive = self._host.start()
+        # Drops are noticed here: the host holds nothing of this object, so a forgotten stream is collected.
+        loop = asyncio.get_running_loop()
+        self._finalizer = weakref.finalize(self, _dropped, loop, self._host, self._receive)
+        self._finalizer.atexit = False
+
+    async def _finish(self) -> None:
+        """The stages are done; the host may still have a step to go."""
+        try:
+            await self._host.finished.wait()
+        except asyncio.CancelledError:
+            await self._end("cancelled")
+            raise
+        failure = self._host.failure
+        self._release()
+        if failure is not None:
+            raise failure
+        raise StopAsyncIteration
+
+    async def _end(self, outcome: Outcome) -> None:
+        if self._closed:
+            return
+        self._batch.clear()
+        self._host.leave(outcome)
+        if self._receive is not None:
+            with anyio.move_on_after(_END_S, shield=True):
+                await self._host.finished.wait()
+        self._release()
+
+    def _release(self) -> None:
+        self._closed = True
+        if self._receive is not None:
+            self._finalizer.detach()
+            self._receive.close()
+
+
+def _dropped(loop: asyncio.AbstractEventLoop, host: CallHost[Any], receive: MemoryObjectReceiveStream[Any]) -> None:
+    """Collection may happen in any thread: the loop's own ends the call."""
+
+    def end() -> None:
+        host.leave("abandoned")
+        host.when_finished(receive.close)
+
+    if loop.is_closed():
+        receive.close()
+    else:
+        loop.call_soon_threadsafe(end)

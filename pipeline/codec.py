@@ -1,0 +1,39 @@
+"""What the pipeline is handed: how requests and events become JSON values, and back."""
+
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["EventCodec", "RequestCodec"]
+
+T = TypeVar("T")
+
+
+class RequestCodec(Protocol):
+    """Requests ⇄ JSON."""
+
+    def dump(self, request: Any) -> dict[str, Any]:
+        """`model`, `context` and `options` as JSON values, run-time-only fields left out. Raises NotJson."""
+        ...
+
+    def read(self, recorded: dict[str, Any]) -> dict[str, Any]:
+        """A recorded request through today's types: defaults for what it lacks. Raises ValueError."""
+        ...
+
+
+class EventCodec(Protocol[T]):
+    """Events ⇄ JSON."""
+
+    def dump(self, event: T) -> dict[str, Any]:
+        """The event as JSON values of its own, unaffected by later changes of the object. Raises NotJson."""
+        ...
+
+    def load(self, payload: bytes) -> T:
+        """The event of a JSON text. Raises ValueError."""
+        ...
+
+    def check(self, event: dict[str, Any]) -> None:
+        """Raises ValueError where `load` could not make an event of this dump."""
+        ...
+
+    def is_terminal(self, event: dict[str, Any]) -> bool:
+        """Whether a stream ends with this dump."""
+        ...

@@ -1,0 +1,68 @@
+"""What flows between stages: a call opened, its events in batches, a call closed. Nothing else."""
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from openprogram.pipeline.log.lines import CleanEvent, CleanRequest, Outcome
+
+__all__ = ["Batch", "CallClosed", "CallEvent", "CallOpened", "CleanCall", "ReadEvent", "ServedCall", "WrittenEvent"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpened:
+    """A request that was made. `request`: its dump, not redacted yet."""
+
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanCall:
+    """A request without secrets. `count`: places that were redacted."""
+
+    request: CleanRequest
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCall:
+    """The recorded call that answers a request in replay. `call_index`: from 0."""
+
+    call_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallEvent(Generic[T]):
+    """An event as the provider gave it, with its dump of that moment: a provider may go on changing the object."""
+
+    event: T
+    dumped: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEvent(Generic[T]):
+    """An event and its redacted dump, which is on file before anybody downstream sees the event."""
+
+    event: T
+    clean: CleanEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """An event as the file holds it. `payload`: JSON text."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallClosed:
+    """The call is over. `failure`: what the consumer is to get raised, or None. `error`: what the file says of it."""
+
+    outcome: Outcome
+    failure: Exception | None = None
+    error: dict[str, Any] | None = None
+
+
+#: The source decides a batch's size: the live source sends what is there, the file reader sends many.
+Batch: TypeAlias = list[T]

@@ -1,0 +1,131 @@
+"""Record: request ─▶ normalize ─▶ redact ─▶ write ─▶ live ─▶ redact ─▶ write ─▶ decode ─▶ consumer."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from anyio import move_on_after, to_thread
+from anyio.streams.memory import MemoryObjectSendStream
+
+from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
+from openprogram.pipeline.codec import EventCodec, RequestCodec
+from openprogram.pipeline.errors import PipelineError
+from openprogram.pipeline.items import Batch, CleanCall, WrittenEvent
+from openprogram.pipeline.json_value import JsonValue
+from openprogram.pipeline.log.lines import Outcome
+from openprogram.pipeline.log.writer import CallWriter, RecordingSink
+from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.redaction import redact
+from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.live import live
+from openprogram.pipeline.stages.normalize import normalize
+from openprogram.pipeline.stages.redact import EventRedaction, redact_events, redact_request
+from openprogram.pipeline.stages.write import write_events, write_request
+from openprogram.pipeline.streams import EVENTS_PER_BATCH
+
+__all__ = ["Recorder"]
+
+T = TypeVar("T")
+
+#: Seconds that the last sync of a call that was left may take.
+_SYNC_S: Final = 5.0
+
+
+class Recorder(Generic[T]):
+    """Records calls into one sink. `clock`: seconds, for durations in the log only."""
+
+    def __init__(
+        self,
+        sink: RecordingSink,
+        requests: RequestCodec,
+        events: EventCodec[T],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sink, self._requests, self._events, self._clock = sink, requests, events, clock
+
+    def call(self, request: Any, open_source: Callable[[], AsyncIterator[T]]) -> CallStream[T]:
+        """One call, not begun yet. `open_source()` starts the provider, once the request is on file."""
+        return CallStream(partial(self._run, request, open_source))
+
+    async def _run(
+        self,
+        request: Any,
+        open_source: Callable[[], AsyncIterator[T]],
+        send: MemoryObjectSendStream[Batch[T]],
+        host: CallHost[T],
+    ) -> None:
+        call = _RecordedCall[T](self._sink, self._clock)
+        stages = [
+            Stage(partial(normalize, codec=self._requests)),
+            Stage(redact_request),
+            Stage(partial(write_request, sink=self._sink, began=call.began)),
+            Stage(partial(live, open_source=open_source, codec=self._events), waiting=EVENTS_PER_BATCH),
+            Stage(partial(redact_events, redaction=call.redaction)),
+            Stage(partial(write_events, writer=call.writer)),
+            Stage(partial(decode, value=_live_event)),
+        ]
+        failure: BaseException | None = None
+        try:
+            await run_stages(request, stages, send)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            await call.ended(host.leaving, failure)
+
+
+class _RecordedCall(Generic[T]):
+    """What a call in the making owns: its writer, once the request is on file, and what still waits in redaction."""
+
+    def __init__(self, sink: RecordingSink, clock: Callable[[], float]) -> None:
+        self.redaction = EventRedaction[T]()
+        self._sink, self._clock, self._started = sink, clock, clock()
+        self._writer: CallWriter | None = None
+        self._redacted_requests = 0
+
+    def began(self, call: CleanCall, writer: CallWriter) -> None:
+        self._redacted_requests, self._writer = call.count, writer
+
+    def writer(self) -> CallWriter:
+        assert self._writer is not None  # events follow the request through the same chain
+        return self._writer
+
+    async def ended(self, leaving: Outcome | None, failure: BaseException | None) -> None:
+        """Write the end of a call that the stages didn't end, before any await; then sync, shielded and bounded."""
+        if self._writer is None:
+            return
+        if self._writer.outcome is None:
+            outcome = leaving or ("error" if isinstance(failure, Exception) else "abandoned")
+            try:
+                self._writer.end(outcome, _recorded_error(failure))
+                with move_on_after(_SYNC_S, shield=True):
+                    await to_thread.run_sync(self._writer.sync, abandon_on_cancel=True)
+            except PipelineError as error:
+                # The consumer has left or gets the failure that came first; the file says by itself what it lacks.
+                get_logger().error("recording.call_end_failed", reason=type(error).__name__, **self._counts())
+                return
+        get_logger().info("recording.call_end", outcome=self._writer.outcome, **self._counts())
+
+    def _counts(self) -> dict[str, Any]:
+        assert self._writer is not None
+        return {
+            "mode": "record",
+            "recording_id": self._sink.path.stem,
+            "call_index": self._writer.call_index,
+            "event_count": self._writer.event_count,
+            "redactions": self._redacted_requests + self.redaction.count,
+            "duration_ms": round((self._clock() - self._started) * 1000, 3),
+        }
+
+
+def _live_event(item: WrittenEvent[T]) -> T:
+    return item.event
+
+
+def _recorded_error(failure: BaseException | None) -> dict[str, JsonValue] | None:
+    if not isinstance(failure, Exception):
+        return None
+    error = redact({"type": type(failure).__name__, "message": str(failure)}).value
+    assert isinstance(error, dict)
+    return error

@@ -1,0 +1,148 @@
+"""Replay: request ─▶ normalize ─▶ redact ─▶ compare ─▶ read ─▶ decode ─▶ consumer. Nothing live is below this."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
+
+from anyio.streams.memory import MemoryObjectSendStream
+
+from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
+from openprogram.pipeline.codec import EventCodec, RequestCodec
+from openprogram.pipeline.errors import RecordingFileError, ReplayMismatch
+from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
+from openprogram.pipeline.log.reader import Recording
+from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.redaction import REDACTION_VERSION, redact
+from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
+from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.normalize import normalize
+from openprogram.pipeline.stages.read import read
+from openprogram.pipeline.stages.redact import redact_request
+from openprogram.pipeline.verdict import ReplayedCall, Verdict
+
+__all__ = ["FindCause", "Replayer"]
+
+T = TypeVar("T")
+
+_RECORD_AGAIN: Final = (
+    "If the new request is intended, record again: openprogram recordings record; to see the recorded one: "
+    "openprogram recordings show {path} --call {call_index} --content"
+)
+
+
+class FindCause(Protocol):
+    """Says where a difference entered, or None where nothing is known. Sees redacted requests only."""
+
+    def __call__(
+        self, recording: Recording, call_index: int, incoming: dict[str, Any], difference: Difference
+    ) -> str | None: ...
+
+
+class Replayer(Generic[T]):
+    """Answers calls from one opened recording, in its order. Holds no client and opens nothing.
+
+    `clock`: seconds, for durations in the log only.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        requests: RequestCodec,
+        events: EventCodec[T],
+        rules: ComparisonRules,
+        find_cause: FindCause,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.recording = recording
+        self.verdict = Verdict(recording.call_count)
+        self._requests, self._events = requests, events
+        self._rules, self._find_cause, self._clock = rules, find_cause, clock
+        self._next_call_index = 0
+        self._choosing = threading.Lock()
+        self._rules_changed = recording.header.get("redaction_version") != REDACTION_VERSION
+
+    def call(self, request: Any) -> CallStream[T]:
+        """One call, not begun yet."""
+        return CallStream(partial(self._run, request))
+
+    async def _run(self, request: Any, send: MemoryObjectSendStream[Batch[T]], _host: CallHost[T]) -> None:
+        stages = [
+            Stage(partial(normalize, codec=self._requests)),
+            Stage(redact_request),
+            Stage(partial(compare, choose=self._choose)),
+            Stage(partial(read, recording=self.recording)),
+            Stage(partial(decode, value=self._event)),
+        ]
+        await run_stages(request, stages, send)
+
+    def _choose(self, call: CleanCall) -> ServedCall:
+        """The next recorded call, where its request is equal; taking it and comparing are one step."""
+        with self._choosing:
+            call_index = self._next_call_index
+            mismatch = self._compare(call, call_index)
+            if mismatch is None:
+                self._next_call_index += 1
+                self.verdict.add(ReplayedCall(call_index, "served"))
+            else:
+                past_end = call_index >= self.recording.call_count
+                self.verdict.add(ReplayedCall(call_index, "past_end" if past_end else "mismatch", mismatch))
+        self._log(call_index, mismatch)
+        if mismatch is not None:
+            raise mismatch
+        return ServedCall(call_index)
+
+    def _compare(self, call: CleanCall, call_index: int) -> ReplayMismatch | None:
+        path, count = self.recording.path, self.recording.call_count
+        if call_index >= count:
+            return ReplayMismatch(
+                call_index=call_index,
+                field_path="call_index",
+                recorded=count,
+                incoming=call_index,
+                cause=f"{count} calls were recorded, and this run makes another one",
+                next_step=f"See what was recorded: openprogram recordings show {path}",
+            )
+        difference = find_first_difference(self._recorded(call_index), call.request, self._rules)
+        if difference is None:
+            return None
+        return ReplayMismatch(
+            call_index=call_index,
+            field_path=difference.field_path,
+            recorded=difference.recorded,
+            incoming=difference.incoming,
+            cause=self._find_cause(self.recording, call_index, call.request, difference),
+            next_step=_RECORD_AGAIN.format(path=path, call_index=call_index),
+        )
+
+    def _recorded(self, call_index: int) -> dict[str, Any]:
+        """The recorded request through today's types, and through today's redaction where the file is older."""
+        recorded = self.recording.request(call_index)
+        try:
+            request: Any = self._requests.read(recorded)
+        except ValueError as error:
+            raise RecordingFileError(
+                path=self.recording.path,
+                reason=f"the request does not fit today's types: {error}",
+                line_number=self.recording.calls[call_index].line_number,
+                call_index=call_index,
+            ) from error
+        if self._rules_changed:
+            request = redact(request).value
+        return cast(dict[str, Any], request)
+
+    def _event(self, item: ReadEvent) -> T:
+        try:
+            return self._events.load(item.payload)
+        except ValueError as error:
+            raise RecordingFileError(
+                path=self.recording.path, reason=f"an event does not fit today's types: {error}"
+            ) from error
+
+    def _log(self, call_index: int, mismatch: ReplayMismatch | None) -> None:
+        fields = {"mode": "replay", "recording_id": self.recording.path.stem, "call_index": call_index}
+        if mismatch is None:
+            get_logger().info("replay.call", event_count=self.recording.calls[call_index].event_count, **fields)
+        else:
+            get_logger().warning("replay.mismatch", field_path=mismatch.field_path, **fields)

@@ -1,0 +1,86 @@
+"""The live source: a provider's own stream, dumped where it is born. Nothing in replay imports this."""
+
+import math
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, TypeVar
+
+from anyio import current_effective_deadline, get_cancelled_exc_class, move_on_after
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+
+from openprogram.pipeline.codec import EventCodec
+from openprogram.pipeline.errors import RecordingValueError
+from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CleanCall
+from openprogram.pipeline.json_value import NotJson
+
+__all__ = ["live"]
+
+T = TypeVar("T")
+
+#: Seconds a provider's stream may take to close.
+_CLOSE_S: Final = 5.0
+
+_NO_TERMINAL: Final = {"type": "StreamIncomplete", "message": "the stream ended without a terminal event"}
+
+
+async def live(
+    receive: ObjectReceiveStream[CleanCall],
+    send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]],
+    open_source: Callable[[], AsyncIterator[T]],
+    codec: EventCodec[T],
+) -> None:
+    """The stage: for each request, open the source and send its events as they come, up to the first terminal one.
+
+    What the provider raises closes the call behind the events that came before it.
+    """
+    async with receive, send:
+        async for _call in receive:
+            source: AsyncIterator[T] | None = None
+            try:
+                source = open_source()
+                await _pump(source, send, codec)
+            except Exception as failure:  # noqa: BLE001 - whatever it is, it is the consumer's to see
+                await send.send([_failed(failure)])
+            except get_cancelled_exc_class() as cancellation:
+                if current_effective_deadline() == -math.inf:
+                    raise  # the call itself is being ended
+                await send.send(
+                    [_failed(RuntimeError(f"the provider's stream was cancelled from inside: {cancellation!r}"))]
+                )
+            finally:
+                if source is not None:
+                    await _close(source)
+
+
+async def _pump(
+    source: AsyncIterator[T], send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]], codec: EventCodec[T]
+) -> None:
+    index = 0
+    async for event in source:
+        item = CallEvent(event, _dump(event, index, codec))
+        if codec.is_terminal(item.dumped):
+            # In one batch, so that the call's end is on file before anybody sees the terminal event.
+            await send.send([item, CallClosed("complete")])
+            return
+        await send.send([item])
+        index += 1
+    await send.send([CallClosed("error", error=dict(_NO_TERMINAL))])
+
+
+def _dump(event: T, index: int, codec: EventCodec[T]) -> dict[str, Any]:
+    try:
+        return codec.dump(event)
+    except NotJson as error:
+        raise RecordingValueError(
+            field_path=f"event {index} {error.field_path}".rstrip(), reason=error.reason
+        ) from None
+
+
+def _failed(failure: Exception) -> CallClosed:
+    return CallClosed("error", failure, {"type": type(failure).__name__, "message": str(failure)})
+
+
+async def _close(source: Any) -> None:
+    aclose = getattr(source, "aclose", None)
+    if aclose is not None:
+        with move_on_after(_CLOSE_S, shield=True):
+            await aclose()

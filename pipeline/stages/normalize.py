@@ -1,0 +1,27 @@
+"""Arguments of a call → its request as JSON values."""
+
+from typing import Any
+
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+
+from openprogram.pipeline.codec import RequestCodec
+from openprogram.pipeline.errors import RecordingValueError
+from openprogram.pipeline.items import CallOpened
+from openprogram.pipeline.json_value import NotJson
+
+__all__ = ["normalize", "normalized"]
+
+
+def normalized(request: Any, codec: RequestCodec) -> CallOpened:
+    """The request's dump. Raises RecordingValueError: strict JSON can't hold it, or not within the limits."""
+    try:
+        return CallOpened(codec.dump(request))
+    except NotJson as error:
+        raise RecordingValueError(field_path=error.field_path, reason=error.reason) from None
+
+
+async def normalize(receive: ObjectReceiveStream[Any], send: ObjectSendStream[CallOpened], codec: RequestCodec) -> None:
+    """The stage. Raises as `normalized`."""
+    async with receive, send:
+        async for request in receive:
+            await send.send(normalized(request, codec))

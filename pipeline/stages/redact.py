@@ -1,0 +1,83 @@
+"""Requests and events → the same without secrets. The only maker of CleanRequest and CleanEvent; no off switch."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+
+from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
+from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
+from openprogram.pipeline.redaction import StreamRedactor, redact
+from openprogram.pipeline.streams import merged
+
+__all__ = ["EventRedaction", "clean_request", "redact_events", "redact_request"]
+
+T = TypeVar("T")
+
+
+def clean_request(opened: CallOpened) -> CleanCall:
+    """The request without secrets, and how many places changed."""
+    clean = redact(opened.request)
+    assert isinstance(clean.value, dict)  # a request is an object, and redaction keeps containers
+    return CleanCall(CleanRequest(clean.value), clean.count)
+
+
+async def redact_request(receive: ObjectReceiveStream[CallOpened], send: ObjectSendStream[CleanCall]) -> None:
+    """The stage, for requests."""
+    async with receive, send:
+        async for opened in receive:
+            await send.send(clean_request(opened))
+
+
+class EventRedaction(Generic[T]):
+    """The rule for the events of one call: an event waits while its text may be the start of a secret.
+
+    The redactor sees dumps alone and gives them back in order, so the live events wait in line beside it.
+    """
+
+    def __init__(self) -> None:
+        self._redactor = StreamRedactor()
+        self._waiting: deque[T] = deque()
+
+    @property
+    def count(self) -> int:
+        """Places redacted so far."""
+        return self._redactor.count
+
+    def feed(self, items: Iterable[CallEvent[T] | CallClosed]) -> list[WrittenEvent[T] | CallClosed]:
+        """What is decided now, in order."""
+        decided: list[WrittenEvent[T] | CallClosed] = []
+        for item in items:
+            if isinstance(item, CallClosed):
+                decided.extend(self.close())
+                decided.append(_clean_closed(item))
+            else:
+                self._waiting.append(item.event)
+                decided.extend(self._pair(self._redactor.feed(item.dumped)))
+        return decided
+
+    def close(self) -> list[WrittenEvent[T]]:
+        """The stream is over: decide what still waits."""
+        return self._pair(self._redactor.close())
+
+    def _pair(self, dumps: Iterable[dict[str, object]]) -> list[WrittenEvent[T]]:
+        return [WrittenEvent(self._waiting.popleft(), CleanEvent(dump)) for dump in dumps]  # type: ignore[arg-type]
+
+
+def _clean_closed(closed: CallClosed) -> CallClosed:
+    error = redact(closed.error).value
+    return replace(closed, error=error) if isinstance(error, dict) else closed
+
+
+async def redact_events(
+    receive: ObjectReceiveStream[Batch[CallEvent[T] | CallClosed]],
+    send: ObjectSendStream[Batch[WrittenEvent[T] | CallClosed]],
+    redaction: EventRedaction[T],
+) -> None:
+    """The stage, for events."""
+    async with receive, send:
+        async for batch in merged(receive):
+            if decided := redaction.feed(batch):
+                await send.send(decided)
