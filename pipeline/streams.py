@@ -4,15 +4,25 @@ from collections.abc import AsyncIterator
 from typing import Final, TypeVar
 
 from anyio import EndOfStream, WouldBlock
-from anyio.abc import ObjectReceiveStream
-from anyio.streams.memory import MemoryObjectReceiveStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-__all__ = ["EVENTS_PER_BATCH", "merged"]
+__all__ = ["EVENTS_PER_BATCH", "merged", "send_at_once"]
 
 T = TypeVar("T")
 
 #: Events a batch holds at most: large enough that a hop between stages costs little an event.
 EVENTS_PER_BATCH: Final = 64
+
+
+async def send_at_once(send: ObjectSendStream[T], item: T) -> None:
+    """Send without giving other tasks a turn while there is room: a source that is always ready fills a batch."""
+    if isinstance(send, MemoryObjectSendStream):
+        try:
+            return send.send_nowait(item)
+        except WouldBlock:
+            pass
+    return await send.send(item)
 
 
 async def merged(receive: ObjectReceiveStream[list[T]]) -> AsyncIterator[list[T]]:

@@ -68,7 +68,7 @@ class AssistantEventCodec:
             return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
         dumped = to_json_value(_python(event), "", 2)
         assert isinstance(dumped, dict)
-        return dumped
+        return {"type": event.type, **dumped}  # its type first, for those who read the file
 
     def load(self, payload: bytes) -> AssistantMessageEvent:
         """The event of a JSON text. Raises ValueError."""

@@ -11,6 +11,7 @@ from openprogram.pipeline.codec import EventCodec
 from openprogram.pipeline.errors import RecordingValueError
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CleanCall
 from openprogram.pipeline.json_value import NotJson
+from openprogram.pipeline.streams import send_at_once
 
 __all__ = ["live"]
 
@@ -61,7 +62,7 @@ async def _pump(
             # In one batch, so that the call's end is on file before anybody sees the terminal event.
             await send.send([item, CallClosed("complete")])
             return
-        await send.send([item])
+        await send_at_once(send, [item])
         index += 1
     await send.send([CallClosed("error", error=dict(_NO_TERMINAL))])
 
