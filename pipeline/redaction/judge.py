@@ -1,0 +1,121 @@
+"""Does a value look like a secret? Pure functions of the first WINDOW characters of a value.
+
+A value under a telling name is either a secret, or a stand-in for one (`<token>`, `${TOKEN}`, `****`), or code that
+fetches it, or a word of prose. The tests here tell these apart; how much proof they ask for is the Proof.
+Source: own.
+"""
+
+import re
+from enum import IntEnum
+from typing import Final
+
+__all__ = ["WINDOW", "Proof", "is_random", "is_secret_value", "is_stand_in"]
+
+#: Characters of a value that decide. A longer value is judged by them, so nothing waits for its end.
+WINDOW: Final = 64
+
+
+class Proof(IntEnum):
+    """How much a value must look like a secret, in rising order."""
+
+    #: The place itself is proof (a URL parameter `api_key=`): anything but a stand-in.
+    PLACE = 0
+    #: Data in quotes under a telling name: not a stand-in, not a type, not a phrase.
+    DATA = 1
+    #: `name: value`, `name = value`: letters and digits, or letters of mixed case without words.
+    NAMED = 2
+    #: `name value`, in prose and tables: a strong password or a random run.
+    NEARBY = 3
+    #: The name may be anything (`key`): a strong password, or a random run of mixed case and digits.
+    ALONE = 4
+
+
+_STAND_IN: Final = re.compile(
+    r"""(?ix) [<$%{*…] | \.\.\. | \#\{ | @\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
+    | (?:your|my|the|a|an|some|any|example|dummy|fake|sample|insert|enter|replace|put|todo|fixme)[-_ ]
+    | (?:your|my)[A-Z]
+    | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
+    | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias)[:/]
+    | [~.]{0,2}/
+    """
+)
+_WORDS_WITHOUT_SECRET: Final = frozenset(
+    """string str text password passwd pass pwd secret token key apikey api_key none null nil true false undefined
+    required optional hidden bearer basic any number int integer boolean bool object bytes varchar nullable
+    unknown empty missing invalid valid expired redacted removed masked value username user field type default
+    var let const self this new return yes no on off ok char unset set disabled enabled auto inherit prompt stdin
+    changeme placeholder test example credential credentials authentication auth authorization and or not in is
+    x-oauth-basic keep file env plain jwt oauth oauth2 saml ldap ntlm digest negotiate""".split()
+)
+_ALGORITHM: Final = re.compile(
+    r"(?i)(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|argon|bcrypt|pbkdf|scrypt|ed|p|x|oauth|curve|secp|int|uint|float|v|http"
+    r"|level|ipv|key|token|password|secret|arg|param|var|field|col|line|page|step|test|user|part|item|foo|bar)"
+    r"[-_]?\d{1,5}(?:[-_a-z]{0,3})"
+)
+_NUMBERISH: Final = re.compile(
+    r"(?i)[-+]?[\d.,_:/-]+(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+"
+    r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d+(?:\.\d+)+[-+.\w]{0,12}|\d+/\d+"
+)
+_CODE: Final = re.compile(
+    r"""(?x) [A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)+[;,)]?$     # self.token, mock.sentinel.token1
+    | [A-Za-z_][\w.]{0,40}[(\[<]                     # getenv(…), Optional[…]
+    | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
+    | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
+    | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
+    | [A-Za-z][\w-]*[:=]$ """
+)
+_WORD_LIKE: Final = re.compile(r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|[a-z]+[A-Z][a-z]+")
+_PARTS: Final = re.compile(r"[^A-Za-z0-9]+")
+_HAS_DIGIT: Final = re.compile(r"\d")
+_HAS_LETTER: Final = re.compile(r"[^\W\d_]")
+_SYMBOL: Final = re.compile(r"[!?*^%$#@&~+=]")
+_STRONG: Final = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_.-]{8,40}[!?*^%$#@&~]")
+_MIXED: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{16}")
+_PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*")
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether `value` only stands for a secret: empty, a template, a mask, a reference, a type, a keyword."""
+    return not value or _STAND_IN.match(value) is not None or value.strip("\"'`;,.)(").lower() in _WORDS_WITHOUT_SECRET
+
+
+def is_random(value: str, *, least: int = 16) -> bool:
+    """Whether a part of `value` of 8 characters or more is neither a word nor a number, and all have `least`."""
+    if len(value) < least:
+        return False
+    return any(len(part) >= 8 and _WORD_LIKE.fullmatch(part) is None for part in _PARTS.split(value))
+
+
+def is_secret_value(value: str, proof: Proof, *, whole: bool = True) -> bool:
+    """Whether `value`, the first WINDOW characters at most, passes for a secret. `whole`: the value ends there."""
+    if is_stand_in(value):
+        return False
+    if proof is Proof.PLACE:
+        return True
+    if _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
+        return False
+    if _ALGORITHM.fullmatch(value) or _CODE.match(value):
+        return False
+    digit, letter = _HAS_DIGIT.search(value) is not None, _HAS_LETTER.search(value) is not None
+    if proof is Proof.DATA:
+        return len(value) >= 4 and _PHRASE.fullmatch(value) is None
+    if " " in value:
+        return False
+    if proof is Proof.NAMED:
+        if digit and letter:
+            return len(value) >= 6
+        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value) is not None)
+    if proof is Proof.ALONE:
+        return digit and (
+            _STRONG.fullmatch(value) is not None or (_MIXED.search(value) is not None and is_random(value))
+        )
+    if len(value) < 8 or not digit or not letter:
+        return is_random(value, least=20)
+    if _SYMBOL.search(value[1:]) and len(value) >= 10 and value != value.lower():
+        return True
+    return is_random(value, least=10) or _passphrase(value)
+
+
+def _passphrase(value: str) -> bool:
+    """Words run together with digits, as people and password makers do: `tundraBiscuit4763`, `3721Bamboo`."""
+    return re.fullmatch(r"(?:[a-z]+[A-Z]\w{2,}\d{2,}|\d{2,}[A-Z]\w{4,})\W?", value) is not None

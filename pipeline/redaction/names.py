@@ -1,0 +1,125 @@
+"""Which names hold a secret: dict keys, header names, variables, options, columns.
+
+One classifier serves dict keys and names found in text, so `{"api_key": …}`, `api_key=…` and `--api-key …` agree.
+Source: docs/redaction.md; the sixteen names are those of the design, section 5.
+"""
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+__all__ = ["SECRET_FIELD_NAMES", "SECRET_PLACEHOLDER", "Secrecy", "is_cookie_name", "name_secrecy"]
+
+SECRET_PLACEHOLDER: Final = "[secret removed]"
+
+#: Names whose whole value goes, whatever its type. Compared without case, `-` and `_`, so camelCase is the same name.
+SECRET_FIELD_NAMES: Final = frozenset(
+    {
+        "authorization",
+        "proxy-authorization",
+        "api_key",
+        "x-api-key",
+        "x-goog-api-key",
+        "api-key",
+        "token",
+        "access_token",
+        "refresh_token",
+        "id_token",
+        "cookie",
+        "set-cookie",
+        "secret",
+        "client_secret",
+        "password",
+        "session_key",
+    }
+)
+
+
+class Secrecy(IntEnum):
+    """What a name says about its value, in rising order."""
+
+    NONE = 0
+    #: The value is a secret only if it looks like one: `pass`, `auth`, `session`, a bare `key`.
+    PERHAPS = 1
+    #: A compound name such as `db_password`: strings under it are secrets, containers are looked into.
+    STRING = 2
+    #: One of SECRET_FIELD_NAMES: the whole value is a secret.
+    WHOLE = 3
+
+
+def _squeeze(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+_EXACT: Final = frozenset(_squeeze(name) for name in SECRET_FIELD_NAMES)
+
+#: Ends of a name (without case and separators) that make it a secret: `PGPASSWORD`, `hubtoken`, `clientSecret`.
+_SECRET_ENDS: Final = ("token", "secret", "password", "passwd", "passphrase", "passcode", "apikey", "accesskey")
+#: Last words that do so only as words of their own: `user_pwd`, but not `bypass`.
+_SECRET_WORDS: Final = frozenset({"pwd", "passwort", "kennwort", "jwt", "pat", "psk", "requirepass", "masterauth"})
+#: Words that make a following `key` a credential.
+_KEY_OWNERS: Final = frozenset(
+    """access account admin anthropic api app application auth aws azure cipher client consumer crypto datadog
+    decryption deepseek deploy encrypt encryption function gemini github gitlab google groq hmac host
+    huggingface instance integration jwt license livekit mailgun management master mistral openai
+    openrouter pagerduty private project provider root secret sendgrid server service shared sign signing
+    ssh storage stripe subscription sudo symmetric team tls twilio webhook wep wifi wpa write x""".split()
+) - {"host", "project", "x", "client", "instance", "team", "write"}
+#: First words that turn the name into a question, a limit or a part of speech: `has_password`, `max_token`.
+_NOT_A_VALUE: Final = frozenset(
+    """has have is no not use uses using show hide require requires required enable enabled allow allows needs need
+    with without missing invalid expired max min num number total count per forgot forgotten confirm can
+    should validate check ask prompt""".split()
+)
+#: Words before `token` that make it a piece of text, or a position in a list that the next call must send back.
+_PLAIN_TOKENS: Final = frozenset(
+    """eos bos pad unk mask sep cls stop start end special next page prev previous continuation continue sync
+    cursor pagination first last word sub image audio think newline current peek fungible erc20""".split()
+)
+#: Last words that say which value it is and leave it one: `secret_key_base`, `DB_PASSWORD_PROD`, `api_key_2`.
+_QUALIFIERS: Final = frozenset(
+    "base prod production dev staging test live old new value raw plain plaintext default main b64 base64".split()
+)
+_PERHAPS_WORDS: Final = frozenset(
+    """pass pw auth credential credentials session sid sessionid connectionstring dsn sig signature pin otp bearer
+    cookies login sas contraseña parola пароль пасс""".split()
+)
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+
+
+@lru_cache(maxsize=4096)
+def name_secrecy(name: str) -> Secrecy:
+    """What `name` says about the value under it.
+
+    `name`: a dict key, or a name as found in text. Of a path (`/prod/db/password`, `spring.datasource.password`)
+    the last part counts. A name longer than 128 characters, or one that holds a placeholder, says nothing.
+    """
+    squeezed = _squeeze(name)
+    if squeezed in _EXACT:
+        return Secrecy.WHOLE
+    if len(name) > 128 or SECRET_PLACEHOLDER in name:
+        return Secrecy.NONE
+    words = [word.lower() for word in _WORD.findall(re.split(r"[/.:]", name.rstrip("/.:"))[-1])]
+    while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
+        words.pop()
+    if not words or words[0] in _NOT_A_VALUE and len(words) > 1:
+        return Secrecy.NONE
+    joined, last = "".join(words), words[-1]
+    before = words[-2] if len(words) > 1 else ""
+    if joined in _EXACT:
+        return Secrecy.STRING
+    if last == "token" and before in _PLAIN_TOKENS:
+        return Secrecy.NONE
+    if joined.endswith(_SECRET_ENDS) or last in _SECRET_WORDS or (last == "pass" and before):
+        return Secrecy.STRING
+    if last == "key":
+        return Secrecy.STRING if before in _KEY_OWNERS else Secrecy.PERHAPS if not before else Secrecy.NONE
+    if last.endswith("key") and last[:-3] in _KEY_OWNERS:
+        return Secrecy.STRING
+    return Secrecy.PERHAPS if last in _PERHAPS_WORDS else Secrecy.NONE
+
+
+def is_cookie_name(name: str) -> bool:
+    """Whether a header of this name holds cookies, `name=value` pairs."""
+    return _squeeze(name) in {"cookie", "setcookie"}

@@ -1,0 +1,108 @@
+"""A window on text that may still be growing, through which every rule looks.
+
+A rule may look only through a Reader. Where its look would reach past the end of text that may grow, the Reader
+raises NeedMore instead of answering; so a rule's answer depends on the characters alone and never on how the
+text was cut. That is what makes a streamed text and a whole one agree.
+
+Idempotence comes from the same place. To the left a rule sees the *redacted* text: nothing before the last
+placeholder. To the right a look that meets a placeholder ends the rule with Stop. So a rule that said no still
+says no once a later secret in its view has become a placeholder.
+"""
+
+import re
+from typing import Final
+
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
+
+__all__ = ["LEFT_CONTEXT", "NeedMore", "Reader", "Stop"]
+
+#: Characters to the left of a trigger that a rule may look at.
+LEFT_CONTEXT: Final = 96
+_WIDTH: Final = len(SECRET_PLACEHOLDER)
+_COLOUR_CODE: Final = re.compile(r"\x1b\[[0-9;]{0,12}m\Z")
+
+
+class NeedMore(Exception):
+    """The answer depends on text that hasn't come yet. Never leaves this package."""
+
+
+class Stop(Exception):
+    """A placeholder stands in the rule's view: the rule doesn't apply. Never leaves this package."""
+
+
+class Reader:
+    """`text` from `floor` on; `closed`: no more will come.
+
+    `floor`: index after the last placeholder, where a virtual `]` stands to the left; -1 where there is none.
+    `hold`: where the text that the running rule may remove begins; what stands before it needs not wait.
+    """
+
+    __slots__ = ("closed", "end", "floor", "hold", "text")
+
+    def __init__(self, text: str = "", *, closed: bool = False) -> None:
+        self.text, self.end, self.closed = text, len(text), closed
+        self.floor, self.hold = -1, len(text)
+
+    def char(self, index: int) -> str:
+        """The character at `index`, or "" where the text has ended. Raises NeedMore, Stop."""
+        if index >= self.end:
+            if self.closed:
+                return ""
+            raise NeedMore
+        found = self.text[index]
+        if found == "[" and self.at_placeholder(index):
+            raise Stop
+        return found
+
+    def at_placeholder(self, index: int) -> bool:
+        """Whether a placeholder begins at `index`. Raises NeedMore."""
+        if self.text.startswith(SECRET_PLACEHOLDER, index):
+            return True
+        if not self.closed and self.end - index < _WIDTH and SECRET_PLACEHOLDER.startswith(self.text[index : self.end]):
+            raise NeedMore
+        return False
+
+    def run(self, pattern: re.Pattern[str], start: int, limit: int, brackets: str = "") -> int:
+        """Index after the run of `pattern` that begins at `start`, at most `limit` characters on.
+
+        `pattern`: one character class without `[`, repeated. `brackets`: "[" where the run goes on through one.
+        Raises NeedMore, Stop.
+        """
+        stop = start + limit
+        while True:
+            match = pattern.match(self.text, start, stop)
+            end = match.end() if match else start
+            if end >= stop:
+                return end
+            if end >= self.end:
+                if self.closed:
+                    return end
+                raise NeedMore
+            if self.text[end] != "[":
+                return end
+            if self.at_placeholder(end):
+                raise Stop
+            if not brackets:
+                return end
+            start = end + 1
+
+    def literal(self, index: int, literal: str) -> bool:
+        """Whether `literal` stands at `index`. Raises NeedMore."""
+        if self.text.startswith(literal, index):
+            return True
+        if not self.closed and self.end - index < len(literal) and literal.startswith(self.text[index : self.end]):
+            raise NeedMore
+        return False
+
+    def before(self, index: int, count: int) -> str:
+        """At most `count` characters that stand before `index` in the redacted text, none of a placeholder."""
+        return self.text[max(self.floor, index - count, 0) : index]
+
+    def at_word_start(self, index: int) -> bool:
+        """Whether a word may begin at `index`: no letter, digit or `_` before it, or a terminal's colour code."""
+        if index <= max(self.floor, 0):
+            return True
+        previous = self.text[index - 1]
+        if previous == "_" or previous.isalnum():
+            return previous == "m" and _COLOUR_CODE.search(self.before(index, 16)) is not None
+        return True

@@ -1,0 +1,50 @@
+"""The shape of a rule, and the helpers that make triggers of it.
+
+A rule is found by a trigger: a literal that stands in the text, recognised at its *anchor*, one of its rarer
+characters, because the search for anchors is what every character of every recording pays for.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from openprogram.pipeline.redaction.spans import Match
+
+__all__ = ["Rule", "Trigger", "any_case", "trigger"]
+
+#: Characters by which a literal is found, the rarest in agent traffic first.
+_ANCHORS: Final = "~JQZzIKkñьł密パ비üöşxSGVA_wbugc-p:"
+
+
+class Trigger(NamedTuple):
+    """`literal`, recognised at index `anchor`. `folded`: in any case. `direct`: the secret may begin with it."""
+
+    literal: str
+    anchor: int
+    folded: bool
+    direct: bool
+
+
+class Rule(NamedTuple):
+    """One row of the table: what it is called, where its format is documented, how it is found and matched.
+
+    `source`: an address, or "own". `example`: a text with a made-up secret that this rule, and no other, removes.
+    """
+
+    name: str
+    source: str
+    example: str
+    triggers: tuple[Trigger, ...]
+    match: Match
+
+
+def trigger(literal: str, *, folded: bool = False, direct: bool = False, anchor: int | None = None) -> Trigger:
+    """The trigger of `literal`, anchored at its rarest character unless `anchor` says where."""
+    if anchor is None:
+        known = [_ANCHORS.index(c) if c in _ANCHORS else len(_ANCHORS) for c in literal]
+        anchor = known.index(min(known))
+    return Trigger(literal, anchor, folded, direct)
+
+
+def any_case(literal: str) -> str:
+    """A regular expression for `literal` in any case, without a flag: a flag would cost the search its fast path."""
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.lower() != c.upper() else re.escape(c) for c in literal)

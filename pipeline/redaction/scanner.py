@@ -1,0 +1,152 @@
+"""The one machine that finds secrets in text, left to right, whether the text comes whole or in pieces.
+
+A whole string is scanned by feeding it once and closing. The result doesn't depend on the cuts, because triggers
+are taken in the order of their anchors, and a rule either answers from characters that are there or waits.
+Work is linear: nothing is searched twice but LEFT_CONTEXT characters a piece and what waits, which is bounded.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, TRIGGERS, first_direct, match_trigger, open_trigger
+from openprogram.pipeline.redaction.spans import Match, Span, Swallow
+
+__all__ = ["Piece", "Scanner", "scan_text"]
+
+#: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
+_KEPT: Final = LEFT_CONTEXT + 160
+
+
+class Piece(NamedTuple):
+    """The next `length` characters of the text are decided: they stay (`new` is None), or become `new`."""
+
+    length: int
+    new: str | None
+
+
+class Scanner:
+    """Scans one text. `feed()` its pieces, then `close()`; both return what is decided, in order, without gaps."""
+
+    def __init__(self, opening: Match | None = None) -> None:
+        """`opening`: a rule that is tried at the start of the text, for a value whose name stands elsewhere."""
+        self._reader = Reader()
+        self._position = 0  # where the search goes on
+        self._decided = 0  # everything before is decided and was returned
+        self._swallow: Swallow | None = None
+        self._owed: str | None = None  # the placeholder, until a character of its secret has come
+        self._opening = opening
+        self.count = 0
+
+    def feed(self, text: str) -> list[Piece]:
+        """`text` goes on. Returns the pieces decided by it."""
+        reader = self._reader
+        cut = min(self._position, self._decided) - _KEPT
+        if cut > 0:
+            reader.text = reader.text[cut:] + text
+            self._position -= cut
+            self._decided -= cut
+            reader.floor = max(reader.floor - cut, -1)
+        else:
+            reader.text += text
+        reader.end = len(reader.text)
+        return self._advance()
+
+    def scan(self, text: str) -> list[Piece]:
+        """All of a text that is there already."""
+        self._reader.closed = True
+        return self.feed(text)
+
+    def close(self) -> list[Piece]:
+        """The text has ended: everything is decided."""
+        self._reader.closed = True
+        return self._advance()
+
+    def _advance(self) -> list[Piece]:
+        reader, pieces = self._reader, list[Piece]()
+        while True:
+            if self._swallow is not None and not self._go_on(pieces):
+                return pieces
+            span = self._next(pieces)
+            if span is None:
+                return pieces
+            self._begin(span, pieces)
+
+    def _next(self, pieces: list[Piece]) -> Span | None:
+        """The next secret, or None where there is none or it waits; what stands before it is decided."""
+        reader = self._reader
+        if self._opening is not None:
+            reader.hold = 0
+            try:
+                span = self._opening(reader, 0, 0)
+            except NeedMore:
+                return None
+            except Stop:
+                span = None
+            self._opening = None
+            if span is not None:
+                return span
+        limit = reader.end if reader.closed else open_trigger(reader, self._position)
+        while (found := TRIGGERS.search(reader.text, self._position)) is not None and found.start() < limit:
+            reader.hold = reader.end
+            try:
+                span = match_trigger(reader, found)
+            except NeedMore:
+                self._position = found.start()
+                self._keep(pieces, first_direct(reader, self._decided, reader.hold))
+                return None
+            except Stop:
+                span = None
+            if span is not None:
+                return span
+            self._position = found.start() + 1
+        if reader.closed:
+            self._position = reader.end
+            self._keep(pieces, reader.end)
+        else:
+            self._position = max(self._position, reader.end - MAX_SUFFIX + 1)
+            self._keep(pieces, first_direct(reader, self._decided, reader.end))
+        return None
+
+    def _begin(self, span: Span, pieces: list[Piece]) -> None:
+        self._keep(pieces, span.start)
+        if self._reader.text.startswith(SECRET_PLACEHOLDER, span.start):
+            self._keep(pieces, span.end)
+            self._position = self._reader.floor = span.end
+            return
+        self.count += 1
+        self._owed, self._swallow = SECRET_PLACEHOLDER, span.swallow
+        self._drop(pieces, span.end)
+
+    def _go_on(self, pieces: list[Piece]) -> bool:
+        """Drop more of the secret. Whether it has ended."""
+        assert self._swallow is not None
+        end, ended = self._swallow(self._reader, self._decided)
+        self._drop(pieces, end)
+        if ended:
+            self._swallow = None
+        return ended
+
+    def _keep(self, pieces: list[Piece], end: int) -> None:
+        if end > self._decided:
+            pieces.append(Piece(end - self._decided, None))
+            self._decided = end
+
+    def _drop(self, pieces: list[Piece], end: int) -> None:
+        if end > self._decided:
+            pieces.append(Piece(end - self._decided, self._owed or ""))
+            self._owed, self._decided = None, end
+        self._position = self._reader.floor = self._decided
+
+
+def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
+    """`text` without its secrets, and how many were removed."""
+    if opening is None and TRIGGERS.search(text) is None:
+        return text, 0
+    scanner = Scanner(opening)
+    parts, start = [], 0
+    for length, new in scanner.scan(text):
+        parts.append(text[start : start + length] if new is None else new)
+        start += length
+    return ("".join(parts), scanner.count) if scanner.count else (text, 0)

@@ -1,0 +1,116 @@
+"""The search for triggers: one regular expression over all rules, made once from the table."""
+
+import re
+from typing import Final
+
+from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case
+from openprogram.pipeline.redaction.spans import Span
+from openprogram.pipeline.redaction.table import RULES
+
+__all__ = ["MAX_SUFFIX", "TRIGGERS", "first_direct", "match_trigger", "open_trigger", "rule_of"]
+
+_LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
+
+#: Characters that a trigger may need from its anchor on, and before it.
+MAX_SUFFIX: Final = max(len(t.literal) - t.anchor for t, _ in _LITERALS)
+_MAX_DIRECT: Final = max(len(t.literal) for t, _ in _LITERALS if t.direct)
+
+
+def _pattern(literal: str, *, folded: bool) -> str:
+    return any_case(literal) if folded else re.escape(literal)
+
+
+def _prefixes(literal: str, *, folded: bool) -> str:
+    """Every proper prefix of `literal`, the empty one included, at the end of the text."""
+    pattern = ""
+    for character in reversed(literal[:-1]):
+        pattern = f"(?:{_pattern(character, folded=folded)}{pattern})?"
+    return pattern + r"\Z"
+
+
+def _compile(*, opened: bool) -> tuple[re.Pattern[str], tuple[int, ...]]:
+    """The search, and for each of its groups the number of the literal that it stands for.
+
+    Every alternative begins with its anchor as a plain character: then the search engine skips, in C, all text
+    that has no anchor. `opened`: for literals that the end of the text cuts short.
+    """
+    groups: list[int] = []
+    by_anchor: dict[str, list[int]] = {}
+    for number, (t, _) in enumerate(_LITERALS):
+        anchor = t.literal[t.anchor]
+        for form in sorted({anchor.lower(), anchor.upper()}) if t.folded else [anchor]:
+            by_anchor.setdefault(form, []).append(number)
+    alternatives = []
+    for anchor, numbers in sorted(by_anchor.items()):
+        rows = []
+        # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
+        for number in sorted(numbers, key=lambda n: -_LITERALS[n][0].anchor):
+            t = _LITERALS[number][0]
+            before = f"(?<={_pattern(t.literal[: t.anchor + 1], folded=t.folded)})" if t.anchor else ""
+            after = t.literal[t.anchor + 1 :]
+            if not opened:
+                groups.append(number)
+                rows.append(f"{before}{_pattern(after, folded=t.folded)}()")
+            elif after:
+                rows.append(before + _prefixes(after, folded=t.folded))
+        if rows:
+            alternatives.append(f"{re.escape(anchor)}(?:{'|'.join(rows)})")
+    return re.compile("|".join(alternatives)), tuple(groups)
+
+
+def _openings(literals: list[str]) -> str:
+    """A tree of all proper prefixes of `literals`, at the end of the text."""
+    heads: dict[str, list[str]] = {}
+    for literal in literals:
+        heads.setdefault(literal[0], []).append(literal[1:])
+    parts = []
+    for head, tails in sorted(heads.items()):
+        rest = [tail for tail in tails if tail]
+        if rest:
+            parts.append(rf"{re.escape(head)}(?:\Z|{_openings(rest)})")
+    return "|".join(parts) or r"(?!)"
+
+
+TRIGGERS, _GROUPS = _compile(opened=False)
+_OPEN_TRIGGERS: Final = _compile(opened=True)[0]
+_DIRECT: Final = [t.literal for t, _ in _LITERALS if t.direct]
+_OPEN_DIRECT: Final = re.compile(_openings(_DIRECT))
+
+
+def match_trigger(reader: Reader, found: re.Match[str]) -> Span | None:
+    """What the rule of a found trigger says. Raises NeedMore, Stop."""
+    t, rule = _LITERALS[_GROUPS[(found.lastindex or 0) - 1]]
+    start = found.start() - t.anchor
+    return rule.match(reader, start, found.end()) if start >= reader.floor else None
+
+
+def rule_of(found: re.Match[str]) -> Rule:
+    """The rule whose trigger was found."""
+    return _LITERALS[_GROUPS[(found.lastindex or 0) - 1]][1]
+
+
+def open_trigger(reader: Reader, start: int) -> int:
+    """Index of the first anchor from `start` on whose literal the end of the text cuts short, or the end."""
+    found = _OPEN_TRIGGERS.search(reader.text, max(start, reader.end - MAX_SUFFIX + 1))
+    return found.start() if found else reader.end
+
+
+def first_direct(reader: Reader, start: int, end: int) -> int:
+    """Index in `start`..`end` of the first literal, whole or cut short by the end, with which a secret may begin."""
+    position = start
+    while (found := TRIGGERS.search(reader.text, position)) is not None:
+        t = _LITERALS[_GROUPS[(found.lastindex or 0) - 1]][0]
+        begin = found.start() - t.anchor
+        if begin >= end:
+            break
+        if t.direct and begin >= start and reader.at_word_start(begin):
+            end = begin
+            break
+        position = found.start() + 1
+    position = max(start, reader.end - _MAX_DIRECT + 1)
+    while (found := _OPEN_DIRECT.search(reader.text, position)) is not None and found.start() < end:
+        if reader.at_word_start(found.start()):
+            return found.start()
+        position = found.start() + 1
+    return end

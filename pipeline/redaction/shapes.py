@@ -1,0 +1,139 @@
+"""Secrets with a structure of their own: header schemes, JWTs, private keys, URLs with a password in them."""
+
+import re
+from typing import Final
+
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value, is_stand_in
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.rules import Rule, trigger
+from openprogram.pipeline.redaction.spans import Span, kept, rest_of
+
+__all__ = ["SHAPE_RULES"]
+
+
+def _placeholder(_reader: Reader, start: int, _end: int) -> Span | None:
+    return kept(start)
+
+
+_CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.~+/=-]*")
+_CREDENTIAL_REST: Final = rest_of(re.compile(r"(?:[A-Za-z0-9_~+/=-]|\.(?=[A-Za-z0-9_~+/=-]))*"))
+_BLANKS: Final = re.compile(r"(?:[ \t]|%20)*")
+
+
+def _scheme(reader: Reader, start: int, end: int) -> Span | None:
+    """`Bearer` and `Basic`: letters and digits, or a random run, but no word of a sentence."""
+    if not reader.at_word_start(start):
+        return None
+    value = reader.run(_BLANKS, end, 8)
+    if value == end:
+        return None
+    reader.hold = value
+    if reader.at_placeholder(value):
+        return kept(value)
+    head = reader.run(_CREDENTIAL, value, WINDOW)
+    found = reader.text[value:head].rstrip(".")
+    if found.endswith("=") and reader.char(head) in ('"', "'"):
+        return None
+    return Span(value, value, _CREDENTIAL_REST) if is_secret_value(found, Proof.NAMED) else None
+
+
+_JWT_HEAD: Final = re.compile(r"[A-Za-z0-9_-]*")
+_JWT_REST: Final = rest_of(re.compile(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_.-]))*"))
+
+
+def _jwt(reader: Reader, start: int, end: int) -> Span | None:
+    """A header that is JSON in base64url, then a full stop and more (RFC 7519, section 3.1)."""
+    if not reader.at_word_start(start):
+        return None
+    reader.hold = start
+    stop = reader.run(_JWT_HEAD, end, 512)
+    if stop - start < 17 or reader.char(stop) != ".":
+        return None
+    tail = reader.run(_JWT_HEAD, stop + 1, 8)
+    return Span(start, stop, _JWT_REST) if tail - stop > 8 or reader.text[stop + 1 : tail].startswith("eyJ") else None
+
+
+_PEM_LABEL: Final = re.compile(r"[A-Z0-9 ]*")
+_PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\\]|[\r\n]+[ \t]*(?:[-+>|#*]{1,2}[ \t])?|: [^\r\n\\\[]*|%[0-9A-F]{2})*")
+_PEM_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+
+
+def _pem(reader: Reader, start: int, end: int) -> Span | None:
+    """A private key in textual encoding (RFC 7468), to the end line or to text that can't be part of one."""
+    reader.hold = start
+    stop = reader.run(_PEM_LABEL, end, 48)
+    label = reader.text[end:stop]
+    if not label.endswith(("PRIVATE KEY", "PRIVATE KEY BLOCK")) or not reader.literal(stop, "-----"):
+        return None
+    return Span(start, stop + 5, _pem_body)
+
+
+def _pem_body(reader: Reader, index: int) -> tuple[int, bool]:
+    match = _PEM_BODY.match(reader.text, index)
+    index = match.end() if match else index
+    if index >= reader.end:
+        return index, reader.closed
+    rest = reader.text[index : index + 60]
+    if rest.startswith("-----END ") or (not reader.closed and "-----END ".startswith(rest)):
+        if found := _PEM_END.match(reader.text, index):
+            return found.end(), True
+        return index, reader.closed or len(rest) == 60
+    if reader.end - index < 3 and not reader.closed:
+        return index, False
+    return index, True
+
+
+_AUTHORITY: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|\[]*")
+
+
+def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
+    """`scheme://user:password@host` (RFC 3986, section 3.2.1)."""
+    user = reader.run(_USER, end, 80)
+    if reader.char(user) != ":":
+        return None
+    password = user + 1
+    reader.hold = password
+    if reader.at_placeholder(password):
+        return kept(password)
+    stop = reader.run(_AUTHORITY, password, 256)
+    at = reader.text.rfind("@", password, stop)
+    if at <= password:
+        return None
+    found = reader.text[password:at]
+    return None if is_stand_in(found) else Span(password, at)
+
+
+_USER: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|@:\[]*")
+
+SHAPE_RULES: Final = (
+    Rule("placeholder", "own", "", (trigger(SECRET_PLACEHOLDER, anchor=0),), _placeholder),
+    Rule(
+        "bearer-credential",
+        "https://www.rfc-editor.org/rfc/rfc6750#section-2.1",
+        "send Bearer Zx4Qm81LwT7v now",
+        (trigger("bearer", folded=True), trigger("basic", folded=True)),
+        _scheme,
+    ),
+    Rule(
+        "jwt",
+        "https://www.rfc-editor.org/rfc/rfc7519",
+        "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.Zx4Qm81LwT7vBn2K here",
+        (trigger("eyJ", direct=True),),
+        _jwt,
+    ),
+    Rule(
+        "private-key",
+        "https://www.rfc-editor.org/rfc/rfc7468",
+        "-----BEGIN " + "PRIVATE KEY-----\nZx4Qm81LwT7v\n-----END PRIVATE KEY-----",
+        (trigger("-----BEGIN ", direct=True),),
+        _pem,
+    ),
+    Rule(
+        "url-password",
+        "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
+        "https://user:Zx4Qm81Lw@host.example/",
+        (trigger("://"),),
+        _userinfo,
+    ),
+)

@@ -1,0 +1,13 @@
+"""All text rules, one table."""
+
+from typing import Final
+
+from openprogram.pipeline.redaction.fields import FIELD_RULES
+from openprogram.pipeline.redaction.rules import Rule
+from openprogram.pipeline.redaction.shapes import SHAPE_RULES
+from openprogram.pipeline.redaction.tokens import TOKEN_RULES
+
+__all__ = ["RULES"]
+
+#: In the order of precedence where two triggers share an anchor.
+RULES: Final[tuple[Rule, ...]] = (*SHAPE_RULES, *TOKEN_RULES, *FIELD_RULES)
