@@ -11,8 +11,10 @@ from openprogram.config import LoadedConfig, Mode, Off, Record, Replay, load_con
 from openprogram.errors import RecordingRefused
 from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.writer import create_recording
+from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.recordings.names import managed_path
 from openprogram.recordings.reading import is_interruption, read_strictly, survey
 
@@ -55,7 +57,7 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
             )
         if _make_recordings_folder(home):
             created.append(path.parent)
-        create_recording(path, {"recording_id": name, "created_at": created_at.isoformat(timespec="seconds")})
+        create_recording(path, _header(name, created_at))
         created.append(path)
         set_record_replay(raw, Record(path))
 
@@ -99,6 +101,14 @@ def read_status(home: Home) -> Status:
             return _check(config, file, _count_for_replay)
         case unreachable:
             assert_never(unreachable)
+
+
+def _header(name: str, created_at: datetime) -> dict[str, JsonValue]:
+    return {
+        "recording_id": name,
+        "created_at": created_at.isoformat(timespec="seconds"),
+        "redaction_version": REDACTION_VERSION,  # by today's rules: whoever appends later uses the same or newer ones
+    }
 
 
 def _check(config: LoadedConfig, file: Path, count: Callable[[Path], int]) -> Status:

@@ -1,29 +1,18 @@
 """Opening recordings for the commands: strictly, as replay does, or leniently, to show what is whole."""
 
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from openprogram.pipeline.log.lines import CheckEvent
 from openprogram.pipeline.log.reader import Recording, open_recording
 from openprogram.pipeline.log.survey import Survey, survey_recording
+from openprogram.providers.codec import AssistantEventCodec
 
 __all__ = ["event_check", "is_interruption", "read_strictly", "survey"]
 
 
-@cache
 def event_check() -> CheckEvent:
-    """Whether an event's dump is one that today's vocabulary can load."""
-    from pydantic import TypeAdapter
-
-    from openprogram.providers.types import AssistantMessageEvent
-
-    adapter: TypeAdapter[AssistantMessageEvent] = TypeAdapter(AssistantMessageEvent)
-
-    def check(event: dict[str, Any]) -> None:
-        adapter.validate_python(event)
-
-    return check
+    """What decides whether an event's dump is one that today's vocabulary can load."""
+    return AssistantEventCodec().check
 
 
 def read_strictly(path: Path) -> Recording:
@@ -42,11 +31,16 @@ def is_interruption(found: Survey) -> bool:
     The strict reader refuses such a file; recording into it is allowed.
     """
     damage = found.damage
-    if damage is None or found.header is None:
+    if damage is None or found.header is None or not _is_contiguous(found):
         return False
     if any((damage.call_index, damage.line_number) == (call.call_index, call.line_number) for call in found.left_out):
         return True
     return damage.line_number == found.line_count and _is_torn(found.path)
+
+
+def _is_contiguous(found: Survey) -> bool:
+    indexes = [call.call_index for call in found.complete] + found.unfinished
+    return sorted(indexes) == list(range(len(indexes)))
 
 
 def _is_torn(path: Path) -> bool:

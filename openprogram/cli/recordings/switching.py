@@ -60,7 +60,8 @@ def record(
     from openprogram.recordings.names import check_name, new_name
 
     now = current_time()
-    path = start_recording(current_home(), check_name(name or new_name(now, random_suffix())), now)
+    name = new_name(now, random_suffix()) if name is None else check_name(name)
+    path = start_recording(current_home(), name, now)
     print_line(f"recording into {path}")
     note(_NEXT_START)
 

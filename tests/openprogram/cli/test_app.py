@@ -1,0 +1,208 @@
+import errno
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from openprogram import __version__
+from openprogram.cli import app as app_module
+from openprogram.errors import OpenProgramError
+from openprogram.pipeline.errors import RecordingFileError
+from tests.openprogram.cli.command import Command, run_process
+from tests.openprogram.recording_files import write_recording
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(tmp_path / "state", monkeypatch, capsys)
+
+
+def make_status_raise(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(home: object) -> None:
+        raise error
+
+    monkeypatch.setattr("openprogram.recordings.activation.read_status", fail)
+
+
+def test_the_version_is_printed(tmp_path: Path) -> None:
+    assert run_process(tmp_path, "--version").out == f"openprogram {__version__}\n"
+
+
+def test_help_creates_nothing_and_imports_no_more_than_typer(tmp_path: Path) -> None:
+    program = """
+import sys
+from openprogram.cli.app import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+heavy = {"pydantic", "structlog", "rich", "anyio", "pydantic_ai", "openprogram.providers", "openprogram.config"}
+sys.exit(f"imported: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.modules) else 0)
+"""
+    environ = {**os.environ, "OPENPROGRAM_HOME": str(tmp_path / "state")}
+    finished = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60)
+
+    assert finished.returncode == 0, finished.stderr
+    assert "recordings" in finished.stdout
+    assert not (tmp_path / "state").exists()
+
+
+def test_management_commands_import_neither_the_runtime_nor_a_vendor(tmp_path: Path) -> None:
+    path = write_recording(tmp_path / "state" / "recordings" / "first.jsonl")
+    program = """
+import sys
+from openprogram.cli.app import main
+for line in "status", "list", "show first --content", "replay first", "off", "repair first", "record --name second":
+    try:
+        main(["recordings", *line.split()])
+    except SystemExit as finished:
+        assert not finished.code, line
+banned = "openprogram.providers.runtime", "openprogram.providers.vendors", "pydantic_ai", "anthropic", "openai", "httpx"
+found = [name for name in sys.modules if name.startswith(banned)]
+assert not found, found
+"""
+    environ = {**os.environ, "OPENPROGRAM_HOME": str(path.parents[1])}
+    finished = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60)
+
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "lines"),
+    [
+        (OpenProgramError("It broke.", next_step="Mend it."), ["error: It broke.", "Mend it."]),
+        (
+            RecordingFileError(path=Path("/r.jsonl"), reason="torn", line_number=3, next_step="Mend it."),
+            ["error: /r.jsonl, line 3: torn", "Mend it."],
+        ),
+        (OSError(errno.EACCES, "Permission denied", "/r.jsonl"), ["error: /r.jsonl: Permission denied"]),
+    ],
+)
+def test_an_expected_error_is_a_message_and_the_next_step(
+    command: Command, monkeypatch: pytest.MonkeyPatch, error: Exception, lines: list[str]
+) -> None:
+    make_status_raise(monkeypatch, error)
+
+    finished = command("recordings", "status")
+
+    assert (finished.code, finished.out, finished.err.splitlines()) == (1, "", lines)
+
+
+def test_debug_shows_the_traceback(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_status_raise(monkeypatch, OpenProgramError("It broke."))
+
+    with pytest.raises(OpenProgramError):
+        app_module.main(["--debug", "recordings", "status"])
+
+
+def test_a_defect_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_status_raise(monkeypatch, ZeroDivisionError())
+
+    with pytest.raises(ZeroDivisionError):
+        app_module.main(["recordings", "status"])
+
+
+def test_an_error_does_not_send_escapes_to_the_terminal(command: Command) -> None:
+    finished = command("recordings", "show", "./\x1b[31mred")
+
+    assert finished.code == 1
+    assert "\x1b" not in finished.err
+    assert r"\x1b[31mred" in finished.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["recordings", "nonsense"],
+        ["recordings", "status", "--nonsense"],
+        ["recordings", "replay"],
+        ["recordings", "prune"],
+        ["recordings", "prune", "--older-than-days", "-1"],
+        ["recordings", "prune", "--older-than-days", "99999999999999999999"],
+        ["recordings", "prune", "--older-than-days", "soon"],
+        ["recordings", "show", "x", "--call", "-1"],
+        ["recordings", "record", "--name", ""],
+        ["recordings", "record", "--name", "-x"],
+        ["recordings", "record", "--name", "../x"],
+        ["recordings", "record", "--name", "a/b"],
+        ["recordings", "record", "--name", "a\0b"],
+        ["recordings", "record", "--name", "CON"],
+        ["recordings", "record", "--name", "x" * 300],
+        ["config", "get", "nonsense"],
+        ["config", "set", "record_replay.mode", "on"],
+        ["config", "set", "nonsense", "on"],
+        ["logs", "--level", "loud"],
+        ["logs", "--tail", "0"],
+        ["logs", "--call", "-1"],
+    ],
+)
+def test_a_wrong_argument_exits_with_2_and_changes_nothing(command: Command, arguments: list[str]) -> None:
+    finished = command(*arguments)
+
+    assert finished.code == 2
+    assert finished.err
+    assert not command.home.recordings_folder.exists()
+    assert not command.home.config_file.exists()
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    write_recording(tmp_path / "recordings" / "first.jsonl", calls=3000)
+    shell = f"{sys.executable} -m openprogram recordings show first --content | head -n 1; echo ${{PIPESTATUS[0]}} >&2"
+    finished = subprocess.run(
+        ["bash", "-c", shell],
+        env={**os.environ, "OPENPROGRAM_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert finished.stdout.startswith("file ")
+    assert [line for line in finished.stderr.splitlines() if "warning:" not in line] == ["1"]
+
+
+def test_a_full_disk_behind_stdout_is_an_error(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        finished = subprocess.run(
+            [sys.executable, "-m", "openprogram", "config", "path"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+
+    assert finished.returncode == 1
+    assert finished.stderr == "error: No space left on device\n"
+
+
+def test_an_encoding_without_a_character_gets_its_escape(tmp_path: Path) -> None:
+    finished = run_process(tmp_path / "漢", "config", "path", environ={**os.environ, "PYTHONIOENCODING": "latin-1"})
+
+    assert (finished.code, finished.out) == (0, f"{tmp_path}/\\u6f22/config.json\n")
+
+
+def test_at_a_terminal_deletion_is_asked_for(tmp_path: Path) -> None:
+    path = write_recording(tmp_path / "recordings" / "first.jsonl")
+
+    def answer(text: bytes) -> tuple[int, str]:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "openprogram", "recordings", "delete", "first"],
+            env={**os.environ, "OPENPROGRAM_HOME": str(tmp_path)},
+            stdin=slave,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        os.write(master, text)
+        _, shown = process.communicate(timeout=60)
+        os.close(master)
+        os.close(slave)
+        return process.returncode, shown.decode()
+
+    code, shown = answer(b"n\n")
+    assert (code, path.exists()) == (0, True)
+    assert f"Delete {path}" in shown
+    assert (answer(b"y\n")[0], path.exists()) == (0, False)

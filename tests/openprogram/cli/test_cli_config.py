@@ -1,0 +1,72 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.openprogram.cli.command import Command
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(tmp_path / "state", monkeypatch, capsys)
+
+
+def test_path_prints_where_the_file_would_be_and_creates_nothing(command: Command) -> None:
+    assert command.done("config", "path").out == f"{command.home.config_file}\n"
+    assert not command.home.folder.exists()
+
+
+def test_a_value_that_was_set_is_got(command: Command) -> None:
+    command.done("config", "set", "record_replay.file", "/r/x.jsonl")
+    command.done("config", "set", "record_replay.mode", "replay")
+
+    assert command.done("config", "get", "record_replay.mode").out == "replay\n"
+    assert command.done("config", "get", "record_replay.file").out == "/r/x.jsonl\n"
+
+
+def test_get_shows_every_setting_and_where_it_comes_from(command: Command) -> None:
+    command.done("config", "set", "record_replay.file", "/r/x.jsonl")
+
+    lines = [line.split() for line in command.done("config", "get").out.splitlines()]
+
+    assert lines == [
+        ["setting", "value", "source"],
+        ["record_replay.mode", "off", "default"],
+        ["record_replay.file", "/r/x.jsonl", "config", "file"],
+    ]
+
+
+def test_get_as_json_has_stable_fields(command: Command) -> None:
+    command.home.folder.mkdir()
+    command.home.config_file.write_text('{"later": 1}')
+
+    assert json.loads(command.done("config", "get", "--json").out) == {
+        "path": str(command.home.config_file),
+        "settings": {
+            "record_replay.mode": {"value": "off", "source": "default"},
+            "record_replay.file": {"value": None, "source": "default"},
+        },
+        "unknown_keys": ["later"],
+    }
+
+
+def test_unknown_keys_are_reported_and_kept(command: Command) -> None:
+    command.home.folder.mkdir()
+    command.home.config_file.write_text('{"later": 1}')
+
+    assert "later" in command.done("config", "get").err
+    assert "later" in command.done("config", "set", "record_replay.mode", "off").err
+    assert json.loads(command.home.config_file.read_text())["later"] == 1
+
+
+@pytest.mark.parametrize("arguments", [["get"], ["set", "record_replay.mode", "off"]])
+def test_a_damaged_file_is_an_error_with_file_line_and_next_step(command: Command, arguments: list[str]) -> None:
+    command.home.folder.mkdir()
+    command.home.config_file.write_text("{\n damaged")
+
+    finished = command("config", *arguments)
+
+    assert (finished.code, finished.out) == (1, "")
+    assert f"{command.home.config_file}, line 2: not valid JSON" in finished.err
+    assert "Correct the file, or delete it" in finished.err
+    assert command.home.config_file.read_text() == "{\n damaged"

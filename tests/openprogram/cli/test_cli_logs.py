@@ -1,0 +1,82 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openprogram.logs import configure_file_log, get_logger
+from openprogram.pipeline.logs import detach_sink
+from tests.openprogram.cli.command import Command
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    command = Command(tmp_path / "state", monkeypatch, capsys)
+    configure_file_log(command.home)
+    yield command
+    detach_sink("file")
+
+
+def log_some() -> None:
+    log = get_logger()
+    log.info("recording.call_end", call_index=0, event_count=5)
+    log.info("recording.call_end", call_index=1, event_count=7)
+    log.warning("replay.mismatch", call_index=1, field_path="context")
+    log.error("runtime.activation_blocked", stage="open")
+
+
+def events(command: Command, *filters: str) -> list[tuple[str, int | None]]:
+    lines = [json.loads(line) for line in command.done("logs", "--json", *filters).out.splitlines()]
+    return [(line["event"], line.get("call_index")) for line in lines]
+
+
+def test_without_a_log_nothing_is_shown(command: Command) -> None:
+    finished = command.done("logs")
+
+    assert (finished.out, finished.err) == ("", "")
+
+
+def test_an_event_is_one_line_with_its_fields(command: Command) -> None:
+    log_some()
+
+    first = command.done("logs").out.splitlines()[0]
+
+    assert first.endswith("  info      recording.call_end  call_index=0  event_count=5")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (["--call", "1"], [("recording.call_end", 1), ("replay.mismatch", 1)]),
+        (["--level", "warning"], [("replay.mismatch", 1), ("runtime.activation_blocked", None)]),
+        (["--event", "recording.call_end"], [("recording.call_end", 0), ("recording.call_end", 1)]),
+        (["--event", "replay"], [("replay.mismatch", 1)]),
+        (["--event", "rep"], []),
+        (["--tail", "1"], [("runtime.activation_blocked", None)]),
+        (["--call", "1", "--tail", "1"], [("replay.mismatch", 1)]),
+    ],
+)
+def test_filters_combine(command: Command, filters: list[str], expected: list[tuple[str, int | None]]) -> None:
+    log_some()
+
+    assert events(command, *filters) == expected
+
+
+def test_damaged_lines_are_skipped_and_counted_on_stderr(command: Command) -> None:
+    log_some()
+    with command.home.log_file.open("a") as stream:
+        stream.write('{"torn\n')
+
+    finished = command.done("logs", "--json")
+
+    assert len(finished.out.splitlines()) == 4
+    assert finished.err == f"1 damaged lines were skipped in {command.home.log_file}\n"
+
+
+def test_escapes_in_a_log_do_not_reach_the_terminal(command: Command) -> None:
+    command.home.log_file.parent.mkdir(parents=True)
+    line = {"timestamp": "\x1b[2J", "level": "info", "event": "\x1b]0;x\x07", "\x9b1m": "\u202e"}
+    command.home.log_file.write_text(json.dumps(line, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    for arguments in (["logs"], ["logs", "--json"]):
+        assert not set(command.done(*arguments).out) & set("\x1b\x07\x9b\u202e")

@@ -1,0 +1,77 @@
+import io
+import json
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from openprogram.cli.render import ask, note, print_json, print_line, print_table, printable, show_size, show_time
+from openprogram.errors import UsageError
+
+HOSTILE = "\x1b[2J\x07\x9b31m\u202eevil\u2028\ud800\r\x00"
+
+
+@pytest.mark.parametrize("text", ["plain", "ünïcödé 漢字", "👨‍👩‍👧 family", "non\u00a0breaking", ""])
+def test_ordinary_text_is_unchanged(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_what_a_terminal_may_obey_becomes_an_escape() -> None:
+    assert printable(HOSTILE) == r"\x1b[2J\x07\x9b31m\u202eevil\u2028\ud800\r\x00"
+    assert printable("a\nb") == r"a\nb"
+    assert printable("a\nb\x1b", keep="\n") == "a\nb\\x1b"
+
+
+def test_every_way_to_print_is_safe(capsys: pytest.CaptureFixture[str]) -> None:
+    print_line(HOSTILE)
+    note(HOSTILE)
+    print_table(("name",), [(HOSTILE,)])
+    print_json({HOSTILE: HOSTILE})
+
+    shown = capsys.readouterr()
+    assert set(shown.out + shown.err) & set(HOSTILE) <= set("[2J31mevil")
+
+
+def test_markup_in_data_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("name",), [("[bold red]x[/] :smile: [link=http://x]y",)])
+
+    assert "[bold red]x[/] :smile: [link=http://x]y" in capsys.readouterr().out
+
+
+def test_a_table_in_a_pipe_keeps_long_cells_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("a", "b"), [("x" * 500, "y" * 500)])
+
+    assert f"{'x' * 500}  {'y' * 500}" in capsys.readouterr().out
+
+
+def test_json_is_read_back_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"text": HOSTILE})
+
+    assert json.loads(capsys.readouterr().out) == {"text": HOSTILE}
+
+
+def test_yes_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert ask("Delete?", yes=True)
+
+
+def test_away_from_a_terminal_yes_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    with pytest.raises(UsageError) as failure:
+        ask("Delete?", yes=False)
+
+    assert "--yes" in (failure.value.next_step or "")
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (999_960, "1.0 MB"), (3_400_000, "3.4 MB"), (10**16, "10,000.0 TB")],
+)
+def test_sizes_have_a_readable_unit(size: int, shown: str) -> None:
+    assert show_size(size) == shown
+
+
+def test_times_are_utc() -> None:
+    assert show_time(datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)) == "2025-01-02 03:04:05Z"
