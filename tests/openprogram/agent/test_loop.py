@@ -1,6 +1,7 @@
 """The agent loop: turns, parallel tools, limits, and how a run ends."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Literal
 
 import anyio
@@ -21,6 +22,7 @@ from openprogram.pipeline.errors import ReplayMismatch, StreamIncomplete
 from openprogram.providers.scripted import ScriptedProvider, tool_call
 from openprogram.providers.types import (
     AssistantMessage,
+    AssistantMessageEvent,
     EventStart,
     StopReason,
     TextContent,
@@ -277,7 +279,7 @@ async def test_the_time_limit_stops_a_provider_that_does_not_answer() -> None:
     assert finished.text == ""
 
 
-async def _silent(*_: object):  # type: ignore[no-untyped-def]
+async def _silent(*_: object) -> AsyncIterator[AssistantMessageEvent]:
     await anyio.sleep_forever()
     yield EventStart()
 
@@ -286,10 +288,10 @@ async def _silent(*_: object):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("value", [0, -1])
 async def test_a_limit_that_allows_nothing_is_refused(bound: str, value: int) -> None:
     with pytest.raises(ValueError, match=bound):
-        Limits(**{bound: value})  # type: ignore[arg-type]
+        Limits(**{bound: value})
 
 
 async def test_no_limit_at_all_can_be_asked_for() -> None:
     unlimited = Limits(max_turns=None)
-    finished = await scripted_run([answer(calls=1)] * 101 + ["done"], [echo], unlimited)  # type: ignore[list-item]
+    finished = await scripted_run([answer(calls=1)] * 101 + ["done"], [echo], unlimited)
     assert (finished.reason, finished.text) == ("stop", "done")
