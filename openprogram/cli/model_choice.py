@@ -1,0 +1,54 @@
+"""Which model the options of a command mean."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from openprogram.errors import UsageError
+
+if TYPE_CHECKING:
+    from openprogram.providers.types import Model
+
+__all__ = ["PROVIDERS", "Served", "choose_model"]
+
+
+@dataclass(frozen=True)
+class Served:
+    """How a provider serves its models. `base_url`: "" where the api's own default is right."""
+
+    api: str
+    base_url: str = ""
+
+
+#: What `--model provider:id` knows. Any other server takes `--api`, `--base-url` and `--model-id`.
+PROVIDERS: Final = MappingProxyType(
+    {
+        "anthropic": Served("anthropic-messages"),
+        "openai": Served("openai-completions"),
+        "openrouter": Served("openai-completions", "https://openrouter.ai/api/v1"),
+    }
+)
+
+_HOW: Final = (
+    f"Write --model provider:id ({', '.join(PROVIDERS)}), or --api, --base-url and --model-id for another server."
+)
+
+
+def choose_model(model: str | None, api: str | None, base_url: str | None, model_id: str | None) -> "Model":
+    """The model of `--model provider:id`, or of `--api` and `--model-id`; `--base-url` goes with either.
+
+    Raises UsageError: neither or both ways, or an unknown provider.
+    """
+    from openprogram.providers.types import Model
+
+    if model is None:
+        if api is None or model_id is None:
+            raise UsageError("no model is chosen", next_step=_HOW)
+        return Model(id=model_id, api=api, provider="custom", base_url=base_url or "")
+    if api is not None or model_id is not None:
+        raise UsageError("--model and --api with --model-id exclude each other", next_step=_HOW)
+    provider, _, name = model.partition(":")
+    if provider not in PROVIDERS or not name:
+        raise UsageError(f"{model!r} is not provider:id of a known provider", next_step=_HOW)
+    served = PROVIDERS[provider]
+    return Model(id=name, api=served.api, provider=provider, base_url=base_url or served.base_url)

@@ -1,0 +1,96 @@
+"""`openprogram run`: one agent run at the terminal, through whatever the runtime has made of record and replay."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from openprogram.cli.render import note, print_line, printable
+from openprogram.errors import OpenProgramError, UsageError
+
+if TYPE_CHECKING:
+    from openprogram.agent.agent_run import AgentRun
+    from openprogram.agent.events import AgentFinished
+    from openprogram.providers.types import AssistantMessageEvent
+
+__all__ = ["run"]
+
+
+def run(
+    prompt: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
+    model: Annotated[str | None, typer.Option("--model", metavar="PROVIDER:ID", help="Which model.")] = None,
+    api: Annotated[
+        str | None, typer.Option("--api", help="The api of another server, such as openai-completions.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Where the model is served.")] = None,
+    model_id: Annotated[str | None, typer.Option("--model-id", help="The model's name there, with --api.")] = None,
+) -> None:
+    """Run an agent once. Its tools calculate, tell the time, and read files below the current folder."""
+    from pathlib import Path
+
+    import anyio
+
+    from openprogram.agent.builtin_tools import builtin_tools
+    from openprogram.agent.loop import wall_clock_ms
+    from openprogram.agent.run import run as run_agent
+    from openprogram.cli.model_choice import choose_model
+    from openprogram.providers.api_registry import UnknownApi
+
+    chosen = choose_model(model, api, base_url, model_id)
+    agent_run = run_agent(prompt, chosen, builtin_tools(Path.cwd(), wall_clock_ms))
+    try:
+        finished = anyio.run(_follow, agent_run)
+    except UnknownApi as error:
+        raise UsageError(str(error)) from error
+    except ImportError as error:  # the vendor's SDK, imported at the first call, is an extra
+        raise OpenProgramError(str(error)) from error
+    _report_activation()
+    if finished.reason != "stop":
+        raise OpenProgramError(_why_it_failed(finished))
+
+
+async def _follow(agent_run: "AgentRun") -> "AgentFinished":
+    """Show the run as it happens: the model's text on stdout, its tools on stderr."""
+    from openprogram.agent.events import AgentFinished, ModelEvent, ToolFinished, ToolStarted
+
+    async with agent_run:
+        async for event in agent_run:
+            match event:
+                case ModelEvent(event=model_event):
+                    _show_text(model_event)
+                case ToolStarted(call=call):
+                    note(f"{call.name} {json.dumps(call.arguments)}")
+                case ToolFinished(call=call, result=result) if result.is_error:
+                    note(f"{call.name} failed")
+                case AgentFinished():
+                    return event
+    raise AssertionError("a run that wasn't closed ends with its result")
+
+
+def _show_text(event: "AssistantMessageEvent") -> None:
+    from openprogram.providers.types import EventTextDelta, EventTextEnd
+
+    match event:
+        case EventTextDelta(delta=delta):
+            typer.echo(printable(delta, keep="\n\t"), nl=False)
+        case EventTextEnd():
+            print_line()
+
+
+def _report_activation() -> None:
+    """Say where the calls went. Raises ReplayMismatch: a replay's verdict, even where the run came to its end."""
+    from openprogram.providers.runtime import RecordActive, ReplayActive, get_activation
+
+    match get_activation():
+        case RecordActive(sink):
+            note(f"recorded into {sink.path}")
+        case ReplayActive(provider):
+            if provider.verdict.failed:
+                provider.verdict.require()
+            note(f"replayed {provider.verdict.consumed} of {provider.call_count} recorded calls, offline")
+
+
+def _why_it_failed(finished: "AgentFinished") -> str:
+    last = finished.messages[-1] if finished.messages else None
+    detail = getattr(last, "error_message", None)
+    return f"the run ended early: {finished.reason}" + (f": {detail}" if detail else "")
