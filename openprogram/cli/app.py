@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from openprogram import __version__
-from openprogram.cli import config, logs, recordings
+from openprogram.cli import config, demo, logs, recordings, run
 from openprogram.cli.render import print_error
 from openprogram.errors import OpenProgramError, UsageError
 
@@ -29,7 +29,9 @@ app = typer.Typer(
 )
 app.add_typer(recordings.app, name="recordings")
 app.add_typer(config.app, name="config")
+app.command("run")(run.run)
 app.command("logs")(logs.show_logs)
+app.command("demo")(demo.demo)
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""The main job in one command: record a tool loop over HTTP, replay it offline, see a change being caught."""

@@ -1,0 +1,79 @@
+"""`make bench`: ratios to floors measured in the same run. The result goes to docs/benchmarks.md by hand.
+
+python -m tests.benchmarks [SESSION …]
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import anyio
+
+from openprogram.providers.recording import RecordingProvider
+from openprogram.providers.replay import ReplayProvider, read_recording_file
+from tests.benchmarks.floors import dump_and_write, parse_every_line, validate_every_event
+from tests.benchmarks.measure import Timing, measure
+from tests.benchmarks.workload import MODEL, SESSIONS, Session, SessionProvider, session
+
+_HEADER = (
+    "| session | events | record / floor | µs an event | open / floor | ms | replay / floor | events/s |\n"
+    "| --- | ---: | --- | ---: | --- | ---: | --- | ---: |"
+)
+
+
+def main(names: list[str]) -> None:
+    """Print the table, a row a session."""
+    unknown = [name for name in names if name not in SESSIONS]
+    if unknown:
+        sys.exit(f"no such session: {', '.join(unknown)}; there are: {', '.join(SESSIONS)}")
+    print("medians of five runs (lowest to highest); floors: see tests/benchmarks/floors.py\n")  # noqa: T201
+    print(_HEADER)  # noqa: T201
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or SESSIONS:
+            print(_row(name, session(*SESSIONS[name]), Path(folder)), flush=True)  # noqa: T201
+
+
+def _row(name: str, played: Session, folder: Path) -> str:
+    path, floor_path = folder / f"{name}.jsonl", folder / f"{name}.floor"
+    record = measure(lambda: anyio.run(_record, played, path), prepare=lambda: path.unlink(missing_ok=True))
+    write_floor = measure(lambda: dump_and_write(played, floor_path))
+    opened = measure(lambda: read_recording_file(path).close())
+    open_floor = measure(lambda: parse_every_line(path))
+    replay = measure(lambda: anyio.run(_replay, played, path))
+    replay_floor = measure(lambda: validate_every_event(path))
+    count = played.event_count
+    cells = [
+        name,
+        f"{count:,}",
+        record.ratio(write_floor),
+        f"{_per_event(record, count):.1f}",
+        opened.ratio(open_floor),
+        f"{opened.median * 1000:.0f}",
+        replay.ratio(replay_floor),
+        f"{count / replay.median:,.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _per_event(timing: Timing, count: int) -> float:
+    return timing.median / count * 1e6
+
+
+async def _record(played: Session, path: Path) -> None:
+    provider = RecordingProvider(SessionProvider(played), path)
+    for context in played.contexts:
+        async for _ in provider.stream_simple(MODEL, context):
+            pass
+    provider.close()
+
+
+async def _replay(played: Session, path: Path) -> None:
+    with ReplayProvider(path) as provider:
+        for context in played.contexts:
+            async for _ in provider.stream_simple(MODEL, context):
+                pass
+        provider.assert_consumed()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
