@@ -24,6 +24,7 @@ from openprogram.providers.types import (
     AssistantMessage,
     AssistantMessageEvent,
     EventStart,
+    SimpleStreamOptions,
     StopReason,
     TextContent,
     Tool,
@@ -90,10 +91,10 @@ async def test_without_tools_the_model_is_offered_none() -> None:
 
 async def test_options_go_with_every_call_and_the_context_stays_as_it_was() -> None:
     provider = ScriptedProvider([[tool_call("echo", {"text": "hi"})], "bye"])
-    before = CONTEXT.model_copy(deep=True)
-    await scripted_run(provider, [echo])
+    before, options = CONTEXT.model_copy(deep=True), SimpleStreamOptions(temperature=0.5)
+    await run_agent(provider.stream_simple, MODEL, CONTEXT, [echo], options=options)
     assert before == CONTEXT
-    assert [request.options for request in provider.requests] == [None, None]
+    assert [request.options for request in provider.requests] == [options, options]
 
 
 async def test_parallel_tools_finish_in_any_order_and_their_results_stand_in_call_order() -> None:
@@ -189,10 +190,9 @@ async def test_a_replay_mismatch_leaves_the_loop_as_itself() -> None:
 
 async def test_a_replay_mismatch_inside_a_tool_leaves_the_loop_as_itself() -> None:
     @tool
-    async def ask_another_agent() -> str:
+    async def ask_another_agent() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(scripted_run([MISMATCH])._result)
-        return "never"
+            group.start_soon(collect, scripted_run([MISMATCH]))
 
     @tool
     async def waits() -> None:

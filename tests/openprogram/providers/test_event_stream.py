@@ -258,6 +258,14 @@ async def test_a_source_that_will_not_close_holds_a_cancelled_reader_for_a_bound
     assert source.log == ["waiting", "closing"]
 
 
+async def test_a_wait_that_ends_with_its_event_loop_awaits_nothing_more() -> None:
+    source = ObjectSource()
+    waiting = EventStream(source, MODEL).__anext__()
+    waiting.send(None)
+    waiting.close()
+    assert source.log == ["waiting"]
+
+
 async def test_two_tasks_cannot_read_one_stream() -> None:
     source = ObjectSource()
     stream = EventStream(source, MODEL)
