@@ -97,13 +97,17 @@ class ImageContent(_Boundary):
 
 
 class ToolCall(_Boundary):
-    """The model asks for a tool. `arguments`: the parsed JSON object. `thought_signature`: opaque."""
+    """The model asks for a tool. `arguments`: the parsed JSON object. `thought_signature`: opaque.
+
+    `arguments_error`: why not all that the model wrote could be read, None where it could. Such a call must not run.
+    """
 
     type: Literal["toolCall"] = "toolCall"
     id: str
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     thought_signature: str | None = None
+    arguments_error: str | None = None
 
 
 UserContent: TypeAlias = Annotated[TextContent | ImageContent, Discriminator("type")]

@@ -1,0 +1,143 @@
+"""The `anthropic-messages` dialect: Anthropic's Messages API and servers that speak it.
+
+Source: https://platform.claude.com/docs/en/api/messages and pydantic-ai's `AnthropicModel`.
+"""
+
+from typing import cast
+
+import httpx2
+from anthropic import AsyncAnthropic
+from anthropic.types.beta import BetaMetadataParam
+from pydantic_ai.messages import ThinkingPart, ToolCallPart
+from pydantic_ai.models import Model as VendorModel
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
+from pydantic_ai.profiles.anthropic import AnthropicModelProfile
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.settings import ModelSettings, ThinkingEffort
+
+from openprogram.providers.types import Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.vendors.dialect import Endpoint
+from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.wire import WireWatch
+
+__all__ = [
+    "RICH_TOOL_RESULTS",
+    "is_redacted",
+    "is_whole",
+    "settings",
+    "thinking_part",
+    "thinking_signature",
+    "thought_signature",
+    "tool_call_part",
+    "vendor_model",
+]
+
+RICH_TOOL_RESULTS = True
+
+#: Tokens of thinking for a level, where the call gives none of its own.
+_THINKING_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
+
+#: The smallest budget that the API takes.
+_SMALLEST_BUDGET = 1024
+
+#: Room that a lowered budget leaves for the answer, in tokens.
+_ANSWER_ROOM = 1024
+
+#: How pydantic-ai marks a thinking block without text.
+_REDACTED = "redacted_thinking"
+
+_PROFILE: AnthropicModelProfile = {
+    **VERBATIM_PROFILE,  # type: ignore[typeddict-item]  # a TypedDict spread into its own subclass
+    "anthropic_disallows_sampling_settings": False,
+    "anthropic_enforces_strict_schema_limits": False,
+    "anthropic_max_output_tokens": None,
+    # With binding on, pydantic-ai answers one kind of 400 with a second request. A call is one request here.
+    "anthropic_binds_thinking_blocks": False,
+}
+
+
+def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
+    """See Dialect."""
+    client = AsyncAnthropic(
+        api_key=endpoint.api_key,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        timeout=endpoint.timeout,
+        http_client=http,
+    )
+    return AnthropicModel(model.id, provider=AnthropicProvider(anthropic_client=client), profile=_PROFILE)
+
+
+def settings(model: Model, options: StreamOptions) -> ModelSettings:
+    """`max_tokens` (the API demands one), metadata, service tier and thinking."""
+    chosen = AnthropicModelSettings()
+    max_tokens = options.max_tokens or model.max_tokens
+    if max_tokens:
+        chosen["max_tokens"] = max_tokens
+    if options.metadata is not None:
+        chosen["anthropic_metadata"] = cast(BetaMetadataParam, options.metadata)
+    if options.service_tier is not None:
+        chosen["anthropic_service_tier"] = options.service_tier  # type: ignore[typeddict-item]  # the API judges it
+    level = reasoning_level(options)
+    if level is not None and _takes_no_budget(model):
+        chosen["thinking"] = cast(ThinkingEffort, level)
+    elif level is not None:
+        budget = _budget(level, options, max_tokens)
+        chosen["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
+    return chosen
+
+
+def _takes_no_budget(model: Model) -> bool:
+    """Later models think adaptively: they take an effort and refuse a budget."""
+    profile = cast(AnthropicModelProfile, AnthropicProvider.model_profile(model.id) or {})
+    return profile.get("anthropic_disallows_budget_thinking", False)
+
+
+def _budget(level: str, options: StreamOptions, max_tokens: int) -> int:
+    """Tokens for thinking. They count towards `max_tokens`, so the budget gives way where both do not fit.
+
+    Raises ValueError: `level` is unknown and the call gives no budget for it.
+    """
+    own = options.thinking_budgets or {} if isinstance(options, SimpleStreamOptions) else {}
+    budget = own.get(level, _THINKING_BUDGETS.get(level))
+    if budget is None:
+        raise ValueError(f"reasoning {level!r} is not known: give one of {', '.join(_THINKING_BUDGETS)}")
+    if max_tokens and budget >= max_tokens:
+        return max(_SMALLEST_BUDGET, max_tokens - _ANSWER_ROOM)
+    return budget
+
+
+def thinking_signature(part: ThinkingPart) -> str | None:
+    """The signature, or the whole encrypted block where the vendor shows no text."""
+    return part.signature
+
+
+def is_redacted(part: ThinkingPart) -> bool:
+    """A `redacted_thinking` block. A `thinking` block can be empty too, and goes back as what it was."""
+    return part.id == _REDACTED
+
+
+def thinking_part(block: ThinkingContent, system: str) -> ThinkingPart:
+    """See Dialect."""
+    return ThinkingPart(
+        content=block.thinking,
+        id=_REDACTED if block.redacted else None,
+        signature=block.thinking_signature,
+        provider_name=system,
+    )
+
+
+def thought_signature(part: ToolCallPart) -> str | None:
+    """Nothing comes back with a call."""
+    return None
+
+
+def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
+    """See Dialect."""
+    return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
+
+
+def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:
+    """`message_stop` has come, or at least a stop reason where the lines could not be watched."""
+    return watch.terminal or (not watch.readable and "finish_reason" in (response.provider_details or {}))

@@ -1,0 +1,103 @@
+"""One request to a vendor and its answer, as pydantic-ai streams it.
+
+Imported at the first call: everything below here may name pydantic-ai and the SDKs.
+"""
+
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Self, cast
+
+from pydantic_ai.messages import ModelResponseStreamEvent
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from openprogram.providers.types import Context, Model, StopReason, StreamOptions
+from openprogram.providers.vendors.dialect import Dialect, Endpoint
+from openprogram.providers.vendors.failures import Failure, ProviderFailed, provider_failures
+from openprogram.providers.vendors.options import common_settings, request_parameters
+from openprogram.providers.vendors.request import vendor_messages
+from openprogram.providers.vendors.wire import WireWatch, http_client
+
+__all__ = ["VendorCall"]
+
+
+class VendorCall:
+    """An open answer: an async context manager, and an async iterator of pydantic-ai's events.
+
+    Entering it sends the request and waits for the answer to begin; leaving it, early too, closes the response and
+    the client. It opens no task and leaves no cancel scope open. Raises ProviderFailed on entry and while iterating.
+    """
+
+    def __init__(
+        self, dialect: Dialect, model: Model, context: Context, options: StreamOptions, endpoint: Endpoint
+    ) -> None:
+        self._dialect, self._model, self._context, self._options = dialect, model, context, options
+        self._endpoint = endpoint
+        self._watch = WireWatch()
+        self._stack = AsyncExitStack()
+        self._response: StreamedResponse | None = None
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            http = await stack.enter_async_context(http_client(self._watch, self._endpoint.timeout))
+            vendor = self._dialect.vendor_model(self._model, self._endpoint, http)
+            stream = vendor.request_stream(
+                vendor_messages(self._context, self._model, self._dialect, vendor.system),
+                self._settings(),
+                request_parameters(self._context, self._options),
+            )
+            with provider_failures(self._watch):
+                self._response = await stack.enter_async_context(stream)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ModelResponseStreamEvent:
+        assert self._response is not None, "iterated before it was entered"
+        with provider_failures(self._watch):
+            return await anext(aiter(self._response))  # always the same iterator
+
+    @property
+    def usage(self) -> RequestUsage:
+        """The tokens reported so far; none before the answer began."""
+        return RequestUsage() if self._response is None else self._response.usage
+
+    def stop_reason(self) -> StopReason:
+        """Why the model stopped, once the iterator has ended.
+
+        Raises ProviderFailed: the stream was cut off, or the provider ended it for a reason that is a failure.
+        """
+        response, watch = self._response, self._watch
+        assert response is not None, "asked before it was entered"
+        if watch.stray_error is not None:
+            raise ProviderFailed(Failure("server", watch.stray_error, retryable=True))
+        if response.finish_reason == "content_filter":
+            raise ProviderFailed(Failure("content_filter", _refusal(response.provider_details or {}), retryable=False))
+        if not self._dialect.is_whole(response, watch):
+            raise ProviderFailed(Failure("network", "the stream ended before the answer did", retryable=True))
+        if response.finish_reason == "error":
+            raise ProviderFailed(Failure("server", "the provider ended the answer with an error", retryable=True))
+        return _STOP_REASONS.get(response.finish_reason or "stop", "stop")
+
+    def _settings(self) -> ModelSettings:
+        common = common_settings(self._model, self._options)
+        return cast(ModelSettings, {**common, **self._dialect.settings(self._model, self._options)})
+
+
+#: By pydantic-ai's word. Reasons that it has no word for, such as Anthropic's `pause_turn`, are `stop`.
+_STOP_REASONS: dict[str, StopReason] = {"stop": "stop", "length": "length", "tool_call": "toolUse"}
+
+
+def _refusal(details: dict[str, object]) -> str:
+    """The provider's explanation, with the category where it names one."""
+    words = str(details.get("refusal") or "the provider's content filter ended the answer")
+    category = details.get("refusal_category")
+    return f"{words} (category: {category})" if category else words

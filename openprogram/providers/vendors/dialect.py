@@ -1,0 +1,72 @@
+"""What a vendor's api has to say for itself, once its SDK may be imported."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import httpx2
+from pydantic_ai.messages import ThinkingPart, ToolCallPart
+from pydantic_ai.models import Model as VendorModel
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.settings import ModelSettings
+
+from openprogram.providers.types import Model, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.vendors.wire import WireWatch
+
+__all__ = ["Dialect", "Endpoint"]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a call connects, as whom, and how long it waits. `api_key` None: no credential is sent.
+
+    `connect_s`, `read_s`: seconds until there is a connection, and until the next bytes.
+    """
+
+    base_url: str
+    api_key: str | None
+    connect_s: float
+    read_s: float
+
+    @property
+    def timeout(self) -> httpx2.Timeout:
+        """The same in httpx2's words; sending and waiting for a place in the pool count as reading."""
+        return httpx2.Timeout(self.read_s, connect=self.connect_s)
+
+
+class Dialect(Protocol):
+    """One api, implemented by a module. The functions are pure, but for `vendor_model`'s client."""
+
+    #: Whether tool results can carry images and an error mark; otherwise images follow in a user message.
+    RICH_TOOL_RESULTS: bool
+
+    def vendor_model(self, model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
+        """pydantic-ai's model for `model`, over a client that uses `http` and never retries."""
+        ...
+
+    def settings(self, model: Model, options: StreamOptions) -> ModelSettings:
+        """The options that this api has its own word for; `openprogram.providers.vendors.options` does the rest."""
+        ...
+
+    def thinking_signature(self, part: ThinkingPart) -> str | None:
+        """What must come back with this thinking, as one opaque string."""
+        ...
+
+    def is_redacted(self, part: ThinkingPart) -> bool:
+        """Whether the vendor shows no text of this thinking, only data to send back."""
+        ...
+
+    def thinking_part(self, block: ThinkingContent, system: str) -> ThinkingPart:
+        """The inverse: the part to send back. `system`: pydantic-ai's name of the vendor."""
+        ...
+
+    def thought_signature(self, part: ToolCallPart) -> str | None:
+        """What must come back with this tool call, as one opaque string."""
+        ...
+
+    def tool_call_part(self, call: ToolCall, system: str | None) -> ToolCallPart:
+        """The inverse, as for thinking. `system` None: another vendor made the call."""
+        ...
+
+    def is_whole(self, response: StreamedResponse, watch: WireWatch) -> bool:
+        """Whether an answer that ended without an error came to its own end. The SDKs don't say."""
+        ...

@@ -1,0 +1,154 @@
+"""Why a call failed: what pydantic-ai, the SDKs and httpx2 raise, as a value.
+
+A failure of the provider is data. Everything else that goes wrong is an error of a program and is raised.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx2
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    UnexpectedModelBehavior,
+)
+
+from openprogram.providers.types import ErrorReason
+from openprogram.providers.vendors.wire import WireWatch
+
+__all__ = ["Failure", "ProviderFailed", "provider_failures"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a provider failed. `retry_after_s`: the wait that it asked for, in seconds."""
+
+    reason: ErrorReason
+    message: str
+    retryable: bool
+    retry_after_s: float | None = None
+
+
+class ProviderFailed(Exception):
+    """Carries a Failure from where it is found to where it becomes an event. Never leaves the adapter."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+#: pydantic-ai's categories, the special before the general: reason, and whether trying again can help.
+_CATEGORIES: tuple[tuple[type[ModelAPIError], ErrorReason, bool], ...] = (
+    (ModelContextWindowExceededError, "context_overflow", False),
+    (ModelAuthenticationError, "auth", False),
+    (ModelRequestRejectedError, "invalid_request", False),
+    (ModelRateLimitError, "rate_limit", True),
+    (ModelQuotaExceededError, "rate_limit", False),  # the money is spent: waiting does not help
+    (ModelOverloadedError, "overloaded", True),
+    (ModelUnavailableError, "server", True),
+    (ModelServerError, "server", True),
+    (ModelTimeoutError, "timeout", True),
+    (ModelConnectionError, "network", True),
+)
+
+#: Statuses that pydantic-ai puts into no category.
+_STATUSES: dict[int, tuple[ErrorReason, bool]] = {
+    408: ("timeout", True),
+    409: ("server", True),  # a lock that another request holds, says OpenAI's SDK, which retries it
+    413: ("context_overflow", False),
+}
+
+#: What code that reads a provider's answer raises when the answer is not what it takes it for.
+_MISREAD = (AssertionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
+
+
+@contextmanager
+def provider_failures(watch: WireWatch) -> Iterator[None]:
+    """Raise ProviderFailed in place of whatever the code inside raises because of the provider.
+
+    For calls into pydantic-ai only. What it raises before the server has answered, other than its own errors and
+    those of the connection, is about our request and stays as it is; afterwards it is about the server's answer.
+    """
+    try:
+        yield
+    except ModelAPIError as error:
+        raise ProviderFailed(_api_failure(error, watch)) from error
+    except httpx2.TimeoutException as error:
+        raise ProviderFailed(Failure("timeout", _described(error), retryable=True)) from error
+    except httpx2.RequestError as error:
+        raise ProviderFailed(Failure("network", _described(error), retryable=True)) from error
+    except UnexpectedModelBehavior as error:
+        raise ProviderFailed(_unreadable(watch, str(error))) from error
+    except _MISREAD as error:
+        if watch.status is None:
+            raise
+        raise ProviderFailed(_unreadable(watch, _described(error))) from error
+
+
+def _api_failure(error: ModelAPIError, watch: WireWatch) -> Failure:
+    reason, retryable = _classified(error, watch)
+    if isinstance(error, ModelHTTPError) and error.provider_retry_hint is not None:
+        retryable = error.provider_retry_hint
+    return Failure(reason, _message(error), retryable, _retry_after_s(error))
+
+
+def _classified(error: ModelAPIError, watch: WireWatch) -> tuple[ErrorReason, bool]:
+    for category, reason, retryable in _CATEGORIES:
+        if isinstance(error, category):
+            return reason, retryable
+    if isinstance(error, ModelHTTPError):
+        client_error: tuple[ErrorReason, bool] = ("invalid_request", False)
+        return _STATUSES.get(error.status_code, client_error if error.status_code < 500 else ("server", True))
+    if error.in_stream or error.body is not None:
+        kind = str(error.provider_error_type or "")
+        return ("invalid_request", False) if kind.startswith("invalid_request") else ("unknown", False)
+    # Neither a status nor a word from the provider: its answer could not be decoded.
+    return ("invalid_response", False) if watch.status is not None else ("unknown", False)
+
+
+def _message(error: ModelAPIError) -> str:
+    """The provider's own words where it has some, after the status."""
+    body = error.body
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        text = inner.get("message") if isinstance(inner, dict) else inner
+    else:
+        text = body
+    words = text if isinstance(text, str) and text else error.message
+    return f"{error.status_code}: {words}" if isinstance(error, ModelHTTPError) else words
+
+
+def _retry_after_s(error: ModelAPIError) -> float | None:
+    """The wait that the provider asked for, in seconds.
+
+    Not from the head of a stream that failed later: Anthropic sends `retry-after` with good answers too. And Azure
+    sends `retry-after-ms: 0` beside `retry-after: 1`, where a wait of nothing is no answer.
+    """
+    if error.in_stream:
+        return None
+    headers = (error.headers or {}) if isinstance(error, ModelHTTPError) else {}
+    if error.retry_after == 0 and headers.get("retry-after", "").isdecimal():
+        return float(headers["retry-after"])
+    return error.retry_after
+
+
+def _unreadable(watch: WireWatch, detail: str) -> Failure:
+    if watch.content_type and "event-stream" not in watch.content_type:
+        detail = f"the server answered with {watch.content_type} where an event stream was asked for"
+    return Failure("invalid_response", detail, retryable=False)
+
+
+def _described(error: Exception) -> str:
+    # httpx2's timeouts have no text of their own
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,110 @@
+"""The provider of one api: `stream` and `stream_simple` as plain async generators.
+
+Imports neither pydantic-ai nor an SDK before the first call. A call is one HTTP request: the SDKs' retries are off,
+for trying again is the agent loop's business, and each attempt is a call of its own in a recording.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from openprogram.providers.types import (
+    AssistantMessageEvent,
+    Context,
+    EventStart,
+    Model,
+    SimpleStreamOptions,
+    StreamOptions,
+)
+from openprogram.providers.vendors.apis import VendorApi
+
+__all__ = ["Timeouts", "VendorProvider"]
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long a call waits, in seconds: for a connection, and for the next bytes once it has one.
+
+    Ten minutes of silence is what both SDKs allow: a model that reasons sends nothing for long, and OpenAI sends no
+    sign of life in between.
+    """
+
+    connect_s: float = 10.0
+    read_s: float = 600.0
+
+
+class VendorProvider:
+    """An ApiProvider for one row of the table. Holds no client: each call opens and closes its own.
+
+    Its streams raise MissingExtra (the SDK is not installed), ValueError (options or contents that cannot be sent)
+    and pydantic-ai's UserError (options that exclude each other). A failure of the provider, a missing API key
+    included, is a terminal `error` event. Closing a stream early closes the HTTP response at once.
+    """
+
+    def __init__(
+        self,
+        api: VendorApi,
+        *,
+        environ: Mapping[str, str],
+        now_ms: Callable[[], int],
+        timeouts: Timeouts = Timeouts(),
+    ) -> None:
+        self._api, self._environ, self._now_ms, self._timeouts = api, environ, now_ms, timeouts
+
+    def stream(
+        self, model: Model, context: Context, options: StreamOptions | None = None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        """Events of one call. Fields that StreamOptions does not declare go into the request as they are."""
+        return self._events(model, context, options or StreamOptions())
+
+    def stream_simple(
+        self, model: Model, context: Context, options: SimpleStreamOptions | None = None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        """Events of one call, with reasoning as one word."""
+        return self._events(model, context, options or SimpleStreamOptions())
+
+    async def _events(
+        self, model: Model, context: Context, options: StreamOptions
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        dialect = self._api.load()
+        # Only now: these name pydantic-ai, and `load` says what to install where it is missing.
+        from openprogram.providers.vendors.call import VendorCall
+        from openprogram.providers.vendors.dialect import Endpoint
+        from openprogram.providers.vendors.failures import Failure, ProviderFailed
+        from openprogram.providers.vendors.reply import Reply
+
+        reply = Reply(model, dialect, self._now_ms)
+        base_url = model.base_url or self._api.base_url
+        key = options.api_key or self._environ.get(self._key_variable(model))
+        if not key and not self._keyless(base_url):
+            yield reply.failed(Failure("auth", self._missing_key(model), retryable=False))
+            return
+        timeouts = self._timeouts
+        call = VendorCall(
+            dialect, model, context, options, Endpoint(base_url, key or None, timeouts.connect_s, timeouts.read_s)
+        )
+        try:
+            async with call:
+                yield EventStart()
+                async for event in call:
+                    for ours in reply.take(event):
+                        yield ours
+            ends = reply.done(call.stop_reason(), call.usage)
+        except ProviderFailed as failed:
+            ends = iter([reply.failed(failed.failure, call.usage)])
+        # The response is closed by now: whoever sees the terminal event may go on at once.
+        for last in ends:
+            yield last
+
+    def _key_variable(self, model: Model) -> str:
+        return self._api.key_variables.get(model.provider, self._api.key_variable)
+
+    def _keyless(self, base_url: str) -> bool:
+        """Whether a call may go out without a key: to a server other than the vendor's, where the api allows it."""
+        return self._api.keyless_elsewhere and urlsplit(base_url).hostname != urlsplit(self._api.base_url).hostname
+
+    def _missing_key(self, model: Model) -> str:
+        return (
+            f"no API key for {model.provider!r}: set the environment variable {self._key_variable(model)}, "
+            "or pass the key with the call (options.api_key)"
+        )

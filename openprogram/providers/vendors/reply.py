@@ -1,0 +1,226 @@
+"""pydantic-ai's stream events as ours, and the message that they add up to.
+
+pydantic-ai counts every part; blocks that our content types do not hold (server-side tools and their results) are
+passed over, so `content_index` counts what is left.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic_ai.messages import (
+    ModelResponsePart,
+    ModelResponsePartDelta,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.usage import RequestUsage
+
+from openprogram.providers.fold import Fold, parse_partial_arguments
+from openprogram.providers.types import (
+    AssistantMessage,
+    AssistantMessageEvent,
+    EventDone,
+    EventError,
+    EventTextDelta,
+    EventTextEnd,
+    EventTextStart,
+    EventThinkingDelta,
+    EventThinkingEnd,
+    EventThinkingStart,
+    EventToolCallDelta,
+    EventToolCallEnd,
+    EventToolCallStart,
+    Model,
+    StopReason,
+    ToolCall,
+)
+from openprogram.providers.vendors.dialect import Dialect
+from openprogram.providers.vendors.failures import Failure, ProviderFailed
+from openprogram.providers.vendors.usage import usage_of
+
+__all__ = ["Reply"]
+
+
+@dataclass
+class _Block:
+    """A block that has begun. `part`: its identity and opaque data; the text is in `pieces`."""
+
+    content_index: int
+    part: TextPart | ThinkingPart | ToolCallPart
+    pieces: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+class Reply:
+    """The answer to one call, on its way. `now_ms`: the clock, read once, when the call begins."""
+
+    def __init__(self, model: Model, dialect: Dialect, now_ms: Callable[[], int]) -> None:
+        self._model, self._dialect = model, dialect
+        self._timestamp = now_ms()
+        self._fold = Fold(model.api, model.provider, model.id)
+        self._blocks: dict[int, _Block] = {}  # by pydantic-ai's part index
+
+    def take(self, event: ModelResponseStreamEvent) -> Iterator[AssistantMessageEvent]:
+        """Our events for one of pydantic-ai's.
+
+        Its PartEndEvent is not used: it closes a tool call when the next one begins, and a server may go on with
+        the first. Raises ProviderFailed: more came of a block that has ended.
+        """
+        for ours in self._taken(event):
+            self._fold.add(ours)
+            yield ours
+
+    def done(self, reason: StopReason, usage: RequestUsage) -> Iterator[AssistantMessageEvent]:
+        """The last events of an answer that came to its end."""
+        for ours in self._ends(list(self._blocks.values())):
+            self._fold.add(ours)
+            yield ours
+        if reason == "stop" and self._fold.partial.tool_calls:
+            # A named tool choice ends in `stop` at OpenAI, and some servers never say anything else.
+            reason = "toolUse"
+        yield EventDone(reason=reason, message=self._message(reason, usage))
+
+    def failed(self, failure: Failure, usage: RequestUsage | None = None) -> EventError:
+        """The last event of an answer that did not. What has come so far stays, unfinished blocks as they are."""
+        update = {
+            "error_message": failure.message,
+            "error_reason": failure.reason,
+            "error_retryable": failure.retryable,
+            "error_retry_after_s": failure.retry_after_s,
+        }
+        return EventError(
+            reason="error", error=self._message("error", usage or RequestUsage()).model_copy(update=update)
+        )
+
+    def _message(self, reason: StopReason, usage: RequestUsage) -> AssistantMessage:
+        update = {
+            "stop_reason": reason,
+            "usage": usage_of(self._model, usage),
+            "timestamp": self._timestamp,
+        }
+        return self._fold.partial.model_copy(update=update)
+
+    # ---- blocks
+
+    def _taken(self, event: ModelResponseStreamEvent) -> Iterator[AssistantMessageEvent]:
+        if isinstance(event, PartStartEvent):
+            yield from self._ends([block for block in self._blocks.values() if _is_over(block)])
+            yield from self._begin(event.index, event.part)
+        elif isinstance(event, PartDeltaEvent) and event.index in self._blocks:
+            yield from self._continue(self._blocks[event.index], event.delta)
+
+    def _begin(self, index: int, part: ModelResponsePart) -> Iterator[AssistantMessageEvent]:
+        if not isinstance(part, TextPart | ThinkingPart | ToolCallPart):
+            return
+        block = self._blocks[index] = _Block(len(self._blocks), part)
+        at = block.content_index
+        match part:
+            case TextPart():
+                yield EventTextStart(content_index=at)
+                yield from self._grow(block, part.content)
+            case ThinkingPart():
+                yield EventThinkingStart(content_index=at)
+                yield from self._grow(block, part.content)
+            case ToolCallPart():
+                yield EventToolCallStart(content_index=at, id=part.tool_call_id, name=part.tool_name)
+                yield from self._grow(block, _json_text(part.args))
+
+    def _continue(self, block: _Block, delta: ModelResponsePartDelta) -> Iterator[AssistantMessageEvent]:
+        match delta:
+            case TextPartDelta():
+                yield from self._grow(block, delta.content_delta)
+            case ThinkingPartDelta():
+                yield from self._grow(block, delta.content_delta or "")
+                block.part = replace(delta, content_delta=None).apply(block.part)
+            case ToolCallPartDelta():
+                yield from self._grow(block, _json_text(delta.args_delta))
+                # All but the arguments, which would be copied anew with each delta.
+                identity = replace(delta, args_delta=None).apply(block.part)
+                assert isinstance(identity, ToolCallPart)
+                block.part = identity
+
+    def _grow(self, block: _Block, delta: str) -> Iterator[AssistantMessageEvent]:
+        if not delta:
+            return  # vendors send empty deltas as a sign of life
+        if block.ended:
+            message = f"more of content block {block.content_index} after its end"
+            raise ProviderFailed(Failure("invalid_response", message, retryable=False))
+        block.pieces.append(delta)
+        match block.part:
+            case TextPart():
+                yield EventTextDelta(content_index=block.content_index, delta=delta)
+            case ThinkingPart():
+                yield EventThinkingDelta(content_index=block.content_index, delta=delta)
+            case ToolCallPart():
+                yield EventToolCallDelta(content_index=block.content_index, delta=delta)
+
+    def _ends(self, blocks: list[_Block]) -> Iterator[AssistantMessageEvent]:
+        for block in blocks:
+            if not block.ended:
+                block.ended = True
+                yield self._end(block)
+
+    def _end(self, block: _Block) -> AssistantMessageEvent:
+        match block.part:
+            case TextPart():
+                return EventTextEnd(content_index=block.content_index, content=block.text)
+            case ThinkingPart() as part:
+                return EventThinkingEnd(
+                    content_index=block.content_index,
+                    content=block.text,
+                    thinking_signature=self._dialect.thinking_signature(part) or None,
+                    redacted=self._dialect.is_redacted(part) or None,
+                )
+            case ToolCallPart() as part:
+                call = _tool_call(part, block.text, self._dialect.thought_signature(part))
+                return EventToolCallEnd(content_index=block.content_index, tool_call=call)
+
+
+def _is_over(block: _Block) -> bool:
+    """Whether a block cannot grow once another one has begun.
+
+    Text and thinking cannot. Of parallel tool calls a server may send pieces in turns, so a call is over when its
+    arguments are whole, and otherwise with the answer.
+    """
+    return not isinstance(block.part, ToolCallPart) or _is_object(block.text)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _json_text(args: str | Mapping[str, Any] | None) -> str:
+    if isinstance(args, Mapping):  # vendors that send arguments whole
+        return json.dumps(args, ensure_ascii=False)
+    return args or ""
+
+
+def _tool_call(part: ToolCallPart, text: str, signature: str | None) -> ToolCall:
+    """The call, with as many arguments as can be read; where that is not all, `arguments_error` says so."""
+    call = ToolCall(id=part.tool_call_id, name=part.tool_name, thought_signature=signature)
+    if not text.strip():
+        return call
+    error: str | None = None
+    try:
+        arguments = json.loads(text)
+        if not isinstance(arguments, dict):
+            arguments, error = {}, "not a JSON object"
+    except json.JSONDecodeError as invalid:
+        arguments, error = parse_partial_arguments(text), f"{invalid.msg} at character {invalid.pos} of the JSON text"
+    return call.model_copy(update={"arguments": arguments, "arguments_error": error})

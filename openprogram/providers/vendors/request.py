@@ -1,0 +1,152 @@
+"""A Context as pydantic-ai's messages.
+
+Its list alternates: everything between two answers is one request. So tool results stand before what the user
+says next, in one turn, as Anthropic demands.
+"""
+
+import base64
+from collections.abc import Iterator
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    CachePoint,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    SystemPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+
+from openprogram.providers.types import (
+    AssistantMessage,
+    Context,
+    ImageContent,
+    Message,
+    Model,
+    TextContent,
+    ThinkingContent,
+    ToolResultMessage,
+    UserMessage,
+)
+from openprogram.providers.vendors.dialect import Dialect
+
+__all__ = ["vendor_messages"]
+
+
+def vendor_messages(context: Context, model: Model, dialect: Dialect, system: str) -> list[ModelMessage]:
+    """The conversation, in order. `system`: pydantic-ai's name of the vendor.
+
+    Answers that failed or were aborted are left out: they hold tool calls that nobody answered, which a vendor
+    refuses. Raises ValueError (binascii.Error): an image's `data` is not base64.
+    """
+    messages: list[ModelMessage] = []
+    asked: list[ModelRequestPart] = [SystemPromptPart(context.system_prompt)] if context.system_prompt else []
+    for group in _turns(context.messages):
+        if isinstance(group, AssistantMessage):
+            if asked:
+                messages.append(ModelRequest(parts=asked))
+                asked = []
+            messages.append(_response(group, model, dialect, system))
+        else:
+            asked.extend(_asked(group, dialect))
+    if asked:
+        messages.append(ModelRequest(parts=asked))
+    return messages
+
+
+def _turns(messages: list[Message]) -> Iterator[AssistantMessage | list[UserMessage | ToolResultMessage]]:
+    """Answers one by one, and what was said between two of them as one list."""
+    between: list[UserMessage | ToolResultMessage] = []
+    for message in messages:
+        if not isinstance(message, AssistantMessage):
+            between.append(message)
+        elif message.stop_reason not in ("error", "aborted"):
+            if between:
+                yield between
+                between = []
+            yield message
+    if between:
+        yield between
+
+
+def _asked(group: list[UserMessage | ToolResultMessage], dialect: Dialect) -> Iterator[ModelRequestPart]:
+    shown: list[UserContent] = []
+    for message in group:
+        if isinstance(message, ToolResultMessage):
+            if dialect.RICH_TOOL_RESULTS:
+                yield _rich_result(message)
+            else:
+                yield _text_result(message)
+                shown.extend(_result_images(message))
+            continue
+        if shown:
+            # Tool results first, then what they showed: nothing may come between a call and its results.
+            yield UserPromptPart(shown)
+            shown = []
+        text = message.content
+        yield UserPromptPart(text if isinstance(text, str) else list(_user_content(text)))
+    if shown:
+        yield UserPromptPart(shown)
+
+
+def _user_content(blocks: list[TextContent | ImageContent]) -> Iterator[UserContent]:
+    for block in blocks:
+        if isinstance(block, ImageContent):
+            yield _image(block)
+            continue
+        yield block.text
+        if isinstance(block.cache_control, dict):
+            yield CachePoint(ttl=block.cache_control.get("ttl", "5m"))
+
+
+def _image(block: ImageContent) -> BinaryContent:
+    return BinaryContent(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
+
+
+def _rich_result(message: ToolResultMessage) -> ToolReturnPart:
+    return ToolReturnPart(
+        tool_name=message.tool_name,
+        tool_call_id=message.tool_call_id,
+        content=[block.text if isinstance(block, TextContent) else _image(block) for block in message.content],
+        outcome="failed" if message.is_error else "success",
+    )
+
+
+def _text_result(message: ToolResultMessage) -> ToolReturnPart:
+    """The text alone. There is no error mark to set: that a tool failed, its text must say."""
+    texts = [block.text for block in message.content if isinstance(block, TextContent)]
+    return ToolReturnPart(
+        tool_name=message.tool_name,
+        tool_call_id=message.tool_call_id,
+        content="\n".join(texts) if texts or not message.content else "(see the image below)",
+    )
+
+
+def _result_images(message: ToolResultMessage) -> Iterator[UserContent]:
+    images = [_image(block) for block in message.content if isinstance(block, ImageContent)]
+    if images:
+        yield f"Shown by the tool {message.tool_name!r} (call {message.tool_call_id}):"
+        yield from images
+
+
+def _response(message: AssistantMessage, model: Model, dialect: Dialect, system: str) -> ModelResponse:
+    # A signature means something to the vendor that made it. Without a provider's name pydantic-ai keeps it back
+    # and sends foreign thinking as text.
+    origin = system if (message.api, message.provider) == (model.api, model.provider) else None
+    parts: list[ModelResponsePart] = []
+    for block in message.content:
+        if isinstance(block, TextContent):
+            parts.append(TextPart(block.text))
+        elif not isinstance(block, ThinkingContent):
+            parts.append(dialect.tool_call_part(block, origin))
+        elif origin is not None:
+            parts.append(dialect.thinking_part(block, origin))
+        elif block.thinking:
+            parts.append(ThinkingPart(block.thinking))
+    return ModelResponse(parts=parts, provider_name=origin)
