@@ -69,16 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that can't show a character gets its escape
     chosen = _Global()
+    code: str | int | None = None
     try:
         app(args=arguments, prog_name="openprogram", obj=chosen)
     except SystemExit as finished:
-        sys.exit(_flush(finished.code))
+        code = finished.code
     except Exception as error:
         code = _report(error)
         if code is None or chosen.debug:
             raise
-        sys.exit(code)
-    sys.exit(0)
+    sys.exit(_flush(code))
 
 
 def _report(error: Exception) -> int | None:

@@ -51,8 +51,12 @@ def set_setting(
     value: Annotated[str, typer.Argument(help="Its new value.")],
 ) -> None:
     """Change one setting; it applies when a program starts next."""
+    from pathlib import Path
+
     from openprogram.config import set_value, update_config
 
+    if key == "record_replay.file" and value:
+        value = str(Path(value).absolute())  # at a terminal, a relative path starts at the current folder
     config = update_config(current_home(), lambda raw: set_value(raw, key, value))
     print_line(f"{key} = {value}")
     _report_unknown(config)

@@ -1,5 +1,6 @@
 """The managed recordings, each with what a list shows of it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from openprogram.pipeline.log.locks import in_use
 from openprogram.recordings.names import SUFFIX
 from openprogram.recordings.reading import read_strictly
 
-__all__ = ["ListedRecording", "from_timestamp", "inspect", "is_active", "is_in_use", "managed_files"]
+__all__ = ["ListedRecording", "from_timestamp", "is_active", "is_in_use", "list_recordings", "managed_files"]
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,16 @@ def managed_files(home: Home) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX) if folder.is_dir() else []
 
 
-def inspect(path: Path, config: LoadedConfig) -> ListedRecording:
-    """What a list shows of one file. Damage is told in `reason`, never raised. Raises OSError: it has vanished."""
+def list_recordings(home: Home, config: LoadedConfig) -> list[ListedRecording]:
+    """Every file in the managed folder; what is wrong with one stands in its `reason` and is never raised."""
+    listed = []
+    for path in managed_files(home):
+        with suppress(FileNotFoundError):  # deleted this moment
+            listed.append(_inspect(path, config))
+    return listed
+
+
+def _inspect(path: Path, config: LoadedConfig) -> ListedRecording:
     status = path.lstat()
     call_count, reason = None, None
     try:

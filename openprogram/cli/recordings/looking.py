@@ -20,12 +20,12 @@ __all__ = ["list_all", "show"]
 def list_all(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False) -> None:
     """List the recordings. Damaged ones with the reason."""
     from openprogram.config import load_config
-    from openprogram.recordings.listing import inspect, managed_files
+    from openprogram.recordings.listing import list_recordings
 
     home = current_home()
     config = load_config(home)
     with working("Reading the recordings"):
-        listed = [inspect(path, config) for path in managed_files(home)]
+        listed = list_recordings(home, config)
     if as_json:
         print_json([_listed_fields(recording) for recording in listed])
     elif listed:
@@ -100,6 +100,8 @@ def _print_description(description: "Description") -> None:
     if description.header is not None:
         fields = {key: value for key, value in description.header.items() if key != "type"}
         print_line(f"header  {json.dumps(fields)}")
+    for field_path, reason in _not_compared().items():
+        print_line(f"not compared  {field_path}: {reason}")
     print_line(f"calls   {len(description.calls)} whole, {len(description.left_out)} not")
     if description.calls:
         print_table(
@@ -119,6 +121,13 @@ def _print_description(description: "Description") -> None:
         )
     for left_out in description.left_out:
         print_line(f"call {left_out.call_index}, line {left_out.line_number}, is not whole: {left_out.reason}")
+
+
+def _not_compared() -> dict[str, str]:
+    """What replay leaves out when it compares a request with the recorded one: field path → reason."""
+    from openprogram.providers.replay import COMPARISON_RULES
+
+    return dict(COMPARISON_RULES.ignored_paths)
 
 
 def _outcome(call: "DescribedCall") -> str:
@@ -148,6 +157,7 @@ def _described_fields(description: "Description") -> dict[str, Any]:
         "size_bytes": description.size_bytes,
         "line_count": description.line_count,
         "header": description.header,
+        "not_compared": _not_compared(),
         "calls": [_call_fields(call) for call in description.calls],
         "left_out": [
             {"call_index": call.call_index, "line_number": call.line_number, "reason": call.reason}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["delete", "prune"]
 
+_NOTHING = "Nothing was deleted."
 _YES = typer.Option("--yes", "-y", help="Delete without asking.")
 
 
@@ -27,6 +28,8 @@ def delete(
     plan = plan_delete(home, given)
     if ask(f"Delete {plan.removals[0].path} ({show_size(plan.size_bytes)})?", yes=yes):
         _execute(plan, home)
+    else:
+        note(_NOTHING)
 
 
 def prune(
@@ -56,6 +59,8 @@ def prune(
         _report_kept(plan)
     elif ask(f"Delete {len(plan.removals)} recordings ({show_size(plan.size_bytes)})?", yes=yes):
         _execute(plan, home)
+    else:
+        note(_NOTHING)
 
 
 def _execute(plan: "RemovalPlan", home: "Home") -> None:

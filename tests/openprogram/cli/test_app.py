@@ -50,7 +50,7 @@ sys.exit(f"imported: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.modu
     assert not (tmp_path / "state").exists()
 
 
-def test_management_commands_import_neither_the_runtime_nor_a_vendor(tmp_path: Path) -> None:
+def test_management_commands_start_no_runtime_and_import_no_vendor(tmp_path: Path) -> None:
     path = write_recording(tmp_path / "state" / "recordings" / "first.jsonl")
     program = """
 import sys
@@ -60,9 +60,11 @@ for line in "status", "list", "show first --content", "replay first", "off", "re
         main(["recordings", *line.split()])
     except SystemExit as finished:
         assert not finished.code, line
-banned = "openprogram.providers.runtime", "openprogram.providers.vendors", "pydantic_ai", "anthropic", "openai", "httpx"
+banned = "openprogram.providers.vendors", "pydantic_ai", "anthropic", "openai", "httpx"
 found = [name for name in sys.modules if name.startswith(banned)]
 assert not found, found
+runtime = sys.modules.get("openprogram.providers.runtime")
+assert runtime is None or runtime._runtime.state is runtime.RuntimeState.NEW
 """
     environ = {**os.environ, "OPENPROGRAM_HOME": str(path.parents[1])}
     finished = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60)
@@ -205,4 +207,5 @@ def test_at_a_terminal_deletion_is_asked_for(tmp_path: Path) -> None:
     code, shown = answer(b"n\n")
     assert (code, path.exists()) == (0, True)
     assert f"Delete {path}" in shown
+    assert "Nothing was deleted." in shown
     assert (answer(b"y\n")[0], path.exists()) == (0, False)

@@ -24,6 +24,15 @@ def test_a_value_that_was_set_is_got(command: Command) -> None:
     assert command.done("config", "get", "record_replay.file").out == "/r/x.jsonl\n"
 
 
+def test_a_relative_path_at_the_terminal_starts_at_the_current_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command.done("config", "set", "record_replay.file", "x.jsonl")
+
+    assert command.done("config", "get", "record_replay.file").out == f"{tmp_path}/x.jsonl\n"
+
+
 def test_get_shows_every_setting_and_where_it_comes_from(command: Command) -> None:
     command.done("config", "set", "record_replay.file", "/r/x.jsonl")
 
