@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, TRIGGERS, first_direct, match_trigger, open_trigger
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, TRIGGERS, first_start, match_trigger, open_trigger
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
@@ -63,6 +63,11 @@ class Scanner:
         self._reader.closed = True
         return self._advance()
 
+    @property
+    def owed(self) -> str:
+        """After `close()`: the placeholder of a secret without a character, an empty string that goes all the same."""
+        return self._owed or ""
+
     def _advance(self) -> list[Piece]:
         reader, pieces = self._reader, list[Piece]()
         while True:
@@ -94,7 +99,7 @@ class Scanner:
                 span = match_trigger(reader, found)
             except NeedMore:
                 self._position = found.start()
-                self._keep(pieces, first_direct(reader, self._decided, reader.hold))
+                self._keep(pieces, first_start(reader, self._decided, self._position + 1, reader.hold))
                 return None
             except Stop:
                 span = None
@@ -106,12 +111,12 @@ class Scanner:
             self._keep(pieces, reader.end)
         else:
             self._position = max(self._position, reader.end - MAX_SUFFIX + 1)
-            self._keep(pieces, first_direct(reader, self._decided, reader.end))
+            self._keep(pieces, first_start(reader, self._decided, self._position, reader.end))
         return None
 
     def _begin(self, span: Span, pieces: list[Piece]) -> None:
         self._keep(pieces, span.start)
-        if self._reader.text.startswith(SECRET_PLACEHOLDER, span.start):
+        if span.swallow is None and self._reader.text.startswith(SECRET_PLACEHOLDER, span.start):
             self._keep(pieces, span.end)
             self._position = self._reader.floor = span.end
             return

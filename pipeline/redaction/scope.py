@@ -10,11 +10,13 @@ from typing import Final
 
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER, Secrecy, name_secrecy
-from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.reader import NeedMore, Reader
 from openprogram.pipeline.redaction.spans import Match, Span, kept
 
-__all__ = ["OPENINGS", "ListScope", "ObjectScope", "Place"]
+__all__ = ["MAX_NAME", "OPENINGS", "ListScope", "ObjectScope", "Place"]
 
+#: Characters of a string that may be a name; a longer one is none.
+MAX_NAME: Final = 128
 #: Keys whose string names what a value key beside it holds: `{"name": "Authorization", "value": …}`.
 _NAME_KEYS: Final = frozenset("name key field header variable var param parameter option headername".split())
 _VALUE_KEYS: Final = frozenset("value val content secretstring stringvalue plaintext headervalue".split())
@@ -52,12 +54,26 @@ def _opening(proof: Proof) -> Match:
     return match
 
 
+def _certain(reader: Reader, start: int, _end: int) -> Span | None:
+    """All of the string goes, unless it is the placeholder."""
+    if reader.text == SECRET_PLACEHOLDER and not reader.closed:
+        raise NeedMore
+    if reader.text == SECRET_PLACEHOLDER or (not reader.closed and SECRET_PLACEHOLDER.startswith(reader.text)):
+        return kept(start) if reader.literal(start, SECRET_PLACEHOLDER) else None
+    return Span(start, start, _everything)
+
+
 def _everything(reader: Reader, _index: int) -> tuple[int, bool]:
     return reader.end, reader.closed
 
 
 #: The rule with which the scan of a string begins, by its place.
-OPENINGS: Final = {Place.NEARBY: _opening(Proof.NEARBY), Place.NAMED: _opening(Proof.NAMED)}
+OPENINGS: Final[dict[Place, Match]] = {
+    Place.NEARBY: _opening(Proof.NEARBY),
+    Place.NAMED: _opening(Proof.NAMED),
+    Place.STRING: _certain,
+    Place.WHOLE: _certain,
+}
 _PLACES: Final = {
     Secrecy.NONE: Place.LOOK,
     Secrecy.PERHAPS: Place.NEARBY,
@@ -100,7 +116,7 @@ class ObjectScope:
     def saw(self, key: str, text: str) -> None:
         """The string `text`, redacted, stands under `key`."""
         if key.lower() in _NAME_KEYS:
-            self._named = name_secrecy(text) if len(text) <= 128 and text.lower() != "key" else Secrecy.NONE
+            self._named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
 
 
 class ListScope:
@@ -122,6 +138,6 @@ class ListScope:
     def saw(self, text: str | None) -> None:
         """The item was the string `text`, redacted, or something else."""
         self._named = text is not None and (
-            self._login or (len(text) <= 128 and name_secrecy(text.lstrip("-")) >= Secrecy.STRING)
+            self._login or (len(text) <= MAX_NAME and name_secrecy(text.lstrip("-")) >= Secrecy.STRING)
         )
         self._login = False

@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case
 from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "TRIGGERS", "first_direct", "match_trigger", "open_trigger", "rule_of"]
+__all__ = ["MAX_SUFFIX", "TRIGGERS", "first_start", "match_trigger", "open_trigger", "rule_of"]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -96,21 +96,29 @@ def open_trigger(reader: Reader, start: int) -> int:
     return found.start() if found else reader.end
 
 
-def first_direct(reader: Reader, start: int, end: int) -> int:
-    """Index in `start`..`end` of the first literal, whole or cut short by the end, with which a secret may begin."""
-    position = start
+def _may_begin(reader: Reader, index: int) -> bool:
+    """Whether a secret may begin at `index`: tokens are words, private keys begin with dashes anywhere."""
+    return not reader.text[index].isalnum() or reader.at_word_start(index)
+
+
+def first_start(reader: Reader, decided: int, position: int, end: int) -> int:
+    """Index in `decided`..`end` before which no secret begins whose trigger is looked for from `position` on.
+
+    That is the first literal, whole or cut short by the end of the text, with which a secret may begin, or the end
+    of the first other literal, since its secret stands somewhere behind it.
+    """
     while (found := TRIGGERS.search(reader.text, position)) is not None:
         t = _LITERALS[_GROUPS[(found.lastindex or 0) - 1]][0]
-        begin = found.start() - t.anchor
-        if begin >= end:
+        begin = found.start() - t.anchor if t.direct else found.end()
+        if found.start() - t.anchor >= end:
             break
-        if t.direct and begin >= start and reader.at_word_start(begin):
-            end = begin
+        if begin >= decided and (not t.direct or _may_begin(reader, begin)):
+            end = min(end, begin)
             break
         position = found.start() + 1
-    position = max(start, reader.end - _MAX_DIRECT + 1)
+    position = max(decided, reader.end - _MAX_DIRECT + 1)
     while (found := _OPEN_DIRECT.search(reader.text, position)) is not None and found.start() < end:
-        if reader.at_word_start(found.start()):
+        if _may_begin(reader, found.start()):
             return found.start()
         position = found.start() + 1
     return end

@@ -40,7 +40,7 @@ class Redacted(NamedTuple):
     """`value` without secrets; `count`: how many places were replaced."""
 
     value: JsonValue
-    count: int
+    count: int  # type: ignore[assignment]  # the promised name; nobody needs tuple.count here
 
 
 class _Mode(NamedTuple):

@@ -1,0 +1,342 @@
+"""A tool call's arguments while they stream in: JSON text, cut anywhere.
+
+What is recorded parses to what `remove_secret_values()` makes of the parsed arguments, and every character that
+belongs to no secret stays. Strings are scanned decoded, so an escape can't hide a secret. Text that isn't JSON is
+scanned as plain text from the first character on that doesn't fit.
+"""
+
+import re
+from collections import deque
+from typing import Final
+
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.scanner import Piece, Scanner
+from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, ListScope, ObjectScope, Place
+from openprogram.pipeline.redaction.spans import Span, rest_of
+
+__all__ = ["ArgumentsScanner"]
+
+_BLANKS: Final = re.compile(r"[ \t\r\n]*")
+_PLAIN: Final = re.compile(r'[^"\\]*')
+_BARE: Final = re.compile(r"[-+.0-9A-Za-z]*")
+_SKIPPED: Final = re.compile(r'[^"\[\]{}]*')
+_CONSTANTS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+_NUMBER: Final = re.compile(r"[-+.0-9eE]*")
+_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+#: First characters of a value that is no string.
+_STARTS: Final = frozenset("{[-0123456789tfnNI")
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+
+
+class _Frame:
+    """An open object (`scope` is an ObjectScope) or list. `key`: of the member being read, as it is recorded."""
+
+    __slots__ = ("key", "scope")
+
+    def __init__(self, scope: ObjectScope | ListScope) -> None:
+        self.scope, self.key = scope, ""
+
+
+class _String:
+    """An open string: its scanner, and how the scanner's characters lie in the raw text."""
+
+    __slots__ = ("is_key", "raw", "scanner", "seen", "source", "waiting")
+
+    def __init__(self, *, is_key: bool, place: Place) -> None:
+        self.is_key, self.scanner = is_key, Scanner(OPENINGS.get(place))
+        self.raw: deque[tuple[int, int]] = deque()  # (characters, raw characters): 1:1 runs, or one escape
+        self.source = ""  # a key as it came
+        self.seen = ""  # redacted: a key, or as much of a value as tells whether it is a name
+        self.waiting = ""  # undecided characters
+
+
+class ArgumentsScanner:
+    """Like Scanner, for JSON text: `feed()`, then `close()`; both return decided pieces of the raw text."""
+
+    def __init__(self) -> None:
+        self._rest = ""  # raw text that waits: part of an escape, never more than twelve characters
+        self._pieces: list[Piece] = []
+        self._frames: list[_Frame] = []
+        self._string: _String | None = None
+        self._broken: Scanner | None = None
+        self._expect = "value"
+        self._place = Place.LOOK
+        self._bare = ""
+        self._depth = 0  # of containers that go as a whole
+        self._skipped_string = False
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """Places replaced so far."""
+        inner = self._string.scanner.count if self._string else 0
+        return self._count + inner + (self._broken.count if self._broken else 0)
+
+    def feed(self, text: str) -> list[Piece]:
+        """`text` goes on. Returns the pieces decided by it."""
+        return self._read(self._rest + text, closed=False)
+
+    def close(self) -> list[Piece]:
+        """The text has ended, whether it is complete or not."""
+        return self._read(self._rest, closed=True)
+
+    def _read(self, text: str, *, closed: bool) -> list[Piece]:
+        self._pieces, index = [], 0
+        while index < len(text):
+            before = index, self._expect, self._string, self._broken
+            index = self._step(text, index, closed=closed)
+            if (index, self._expect, self._string, self._broken) == before:
+                break
+        self._rest = text[index:]
+        if closed:
+            if self._broken is not None:
+                self._pieces += self._broken.close()
+            elif self._string is not None:
+                self._take(self._string, self._string.scanner.close())
+            self._keep(len(self._rest))
+        return self._pieces
+
+    def _step(self, text: str, index: int, *, closed: bool) -> int:
+        if self._broken is not None:
+            self._pieces += self._broken.feed(text[index:])
+            return len(text)
+        if self._string is not None:
+            return self._read_string(self._string, text, index)
+        if self._expect == "skip":
+            return self._skip(text, index)
+        if self._expect == "bare":
+            return self._read_bare(text, index)
+        blanks = _BLANKS.match(text, index)
+        end = blanks.end() if blanks else index
+        if end > index:
+            self._keep(end - index)
+            return end
+        return self._structure(text[index], index)
+
+    def _structure(self, found: str, index: int) -> int:
+        """One character of the structure, or the first of a value."""
+        expect, frame = self._expect, self._frames[-1] if self._frames else None
+        if expect in ("value", "item") and not (expect == "item" and found == "]"):
+            return self._begin_value(found, index)
+        if found == '"' and expect in ("key", "member"):
+            self._string = _String(is_key=True, place=Place.LOOK)
+        elif found == ":" and expect == "colon" and frame is not None and isinstance(frame.scope, ObjectScope):
+            self._expect, self._place = "value", frame.scope.place(frame.key)
+        elif found == "," and expect == "comma" and frame is not None:
+            self._expect = "key" if isinstance(frame.scope, ObjectScope) else "value"
+        elif frame is not None and found == ("}" if isinstance(frame.scope, ObjectScope) else "]") and expect in ("comma", "member", "item"):
+            self._frames.pop()
+            self._end_value(None)
+        else:
+            return self._break(index)
+        self._keep(1)
+        return index + 1
+
+    def _begin_value(self, found: str, index: int) -> int:
+        frame = self._frames[-1] if self._frames else None
+        if frame is None:
+            self._place = Place.LOOK
+        elif isinstance(frame.scope, ListScope):
+            self._place = frame.scope.place()
+        if found == '"':
+            self._string = _String(is_key=False, place=self._place)
+            self._keep(1)
+            return index + 1
+        if self._place is Place.WHOLE and found in _STARTS:
+            self._count += 1
+            self._expect, self._depth = ("skip", 1) if found in "{[" else ("bare", 0)
+            self._pieces.append(Piece(1, f'"{SECRET_PLACEHOLDER}"'))
+            return index + 1
+        if found == "{":
+            self._frames.append(_Frame(ObjectScope()))
+            self._expect = "member"
+        elif found == "[":
+            place = self._place if frame is not None and isinstance(frame.scope, ObjectScope) else Place.LOOK
+            self._frames.append(_Frame(ListScope(frame.key if frame is not None else "arguments", place)))
+            self._expect = "item"
+        elif found in _STARTS:
+            self._expect, self._bare = "bare", found
+        else:
+            return self._break(index)
+        self._keep(1)
+        return index + 1
+
+    def _end_value(self, text: str | None) -> None:
+        """A value is complete. `text`: its redacted string, or None for anything else."""
+        self._expect = "comma" if self._frames else "end"
+        if self._frames:
+            frame = self._frames[-1]
+            if isinstance(frame.scope, ListScope):
+                frame.scope.saw(text)
+            elif text is not None:
+                frame.scope.saw(frame.key, text)
+
+    def _read_bare(self, text: str, index: int) -> int:
+        """A number or a constant goes on."""
+        match = _BARE.match(text, index)
+        end = match.end() if match else index
+        if self._place is Place.WHOLE:
+            self._drop(end - index)
+        else:
+            self._bare = (self._bare + text[index:end])[:24]
+            if not (_NUMBER.fullmatch(text, index, end) and _NUMBER.fullmatch(self._bare)) and not any(
+                constant.startswith(self._bare) for constant in _CONSTANTS
+            ):
+                return self._break(index)
+            self._keep(end - index)
+        if end < len(text):
+            self._end_value(SECRET_PLACEHOLDER if self._place is Place.WHOLE else None)
+        return end
+
+    def _skip(self, text: str, index: int) -> int:
+        """A container that goes as a whole goes on."""
+        start = index
+        while index < len(text) and self._depth:
+            if self._skipped_string:
+                match = _PLAIN.match(text, index)
+                index = match.end() if match else index
+                if index >= len(text):
+                    break
+                if text[index] == "\\":
+                    if index + 1 >= len(text):
+                        break
+                    index += 2
+                    continue
+                self._skipped_string = False
+            else:
+                match = _SKIPPED.match(text, index)
+                index = match.end() if match else index
+                if index >= len(text):
+                    break
+                self._skipped_string = text[index] == '"'
+                self._depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(text[index], 0)
+            index += 1
+        self._drop(index - start)
+        if not self._depth:
+            self._end_value(SECRET_PLACEHOLDER)
+        return index
+
+    def _read_string(self, string: _String, text: str, index: int) -> int:
+        """A string goes on: plain characters, escapes, the closing quote."""
+        decoded: list[str] = []
+        while index < len(text):
+            match = _PLAIN.match(text, index)
+            end = match.end() if match else index
+            if end > index:
+                decoded.append(text[index:end])
+                string.raw.append((end - index, end - index))
+                index = end
+                continue
+            if text[index] == '"':
+                self._feed(string, decoded)
+                self._end_string(string)
+                return index + 1
+            escape = _escape(text, index)
+            if escape is None:
+                break
+            character, width = escape
+            if not width:
+                self._feed(string, decoded)
+                self._take(string, string.scanner.close())
+                self._count += string.scanner.count
+                self._string = None
+                return self._break(index)
+            decoded.append(character)
+            string.raw.append((1, width))
+            index += width
+        self._feed(string, decoded)
+        return index
+
+    def _feed(self, string: _String, decoded: list[str]) -> None:
+        if decoded:
+            text = "".join(decoded)
+            string.waiting += text
+            if string.is_key:
+                string.source += text
+            self._take(string, string.scanner.feed(text))
+
+    def _end_string(self, string: _String) -> None:
+        self._take(string, string.scanner.close())
+        self._string = None
+        owed = string.scanner.owed
+        self._count += string.scanner.count
+        seen = string.seen + owed
+        if string.is_key:
+            frame = self._frames[-1]
+            assert isinstance(frame.scope, ObjectScope)
+            frame.key = frame.scope.new_key(string.source, seen)
+            owed += frame.key[len(seen) :]
+            self._expect = "colon"
+        else:
+            self._end_value(seen)
+        self._pieces.append(Piece(1, f'{owed}"' if owed else None))
+
+    def _take(self, string: _String, pieces: list[Piece]) -> None:
+        """Decided pieces of a string, in decoded characters, become pieces of the raw text."""
+        for length, new in pieces:
+            if string.is_key or len(string.seen) <= MAX_NAME:
+                string.seen += string.waiting[:length] if new is None else new
+            string.waiting = string.waiting[length:]
+            width = 0
+            while length:
+                characters, raw = string.raw.popleft()
+                if characters > length:
+                    string.raw.appendleft((characters - length, raw - length))
+                    characters = raw = length
+                length -= characters
+                width += raw
+            self._pieces.append(Piece(width, new))
+
+    def _break(self, index: int) -> int:
+        """The text isn't JSON from `index` on. A value under a secret name goes all the same."""
+        place = self._place if self._expect == "value" else Place.LOOK
+        if self._expect == "colon" and isinstance(self._frames[-1].scope, ObjectScope):
+            place = self._frames[-1].scope.place(self._frames[-1].key)
+        self._broken = Scanner(_malformed if place >= Place.STRING else None)
+        return index
+
+    def _keep(self, length: int) -> None:
+        if length:
+            self._pieces.append(Piece(length, None))
+
+    def _drop(self, length: int) -> None:
+        if length:
+            self._pieces.append(Piece(length, ""))
+
+
+_TO_NEXT_MEMBER: Final = rest_of(re.compile(r"[^,}\]\n\[]*"), "[")
+
+
+def _malformed(_reader: Reader, start: int, _end: int) -> Span:
+    """The rule for what stands, not as JSON, where the value of a secret name should."""
+    return Span(start, start, _TO_NEXT_MEMBER)
+
+
+def _escape(text: str, index: int) -> tuple[str, int] | None:
+    """The character of the escape at `index` and its width in the text; width 0: no escape; None: it isn't all there.
+
+    Two escapes of a surrogate pair are one character, as `json.loads` has it.
+    """
+    kind = text[index + 1 : index + 2]
+    if kind != "u":
+        return (_ESCAPES[kind], 2) if kind in _ESCAPES else None if not kind else ("", 0)
+    first = _code_unit(text, index)
+    if first is None or first < 0 or not 0xD800 <= first < 0xDC00:
+        return None if first is None else ("", 0) if first < 0 else (chr(first), 6)
+    if not "\\u".startswith(text[index + 6 : index + 8]):
+        return chr(first), 6
+    second = _code_unit(text, index + 6)
+    if second is None:
+        return None
+    if 0xDC00 <= second < 0xE000:
+        return chr(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF)), 12
+    return chr(first), 6
+
+
+def _code_unit(text: str, index: int) -> int | None:
+    """The number of the `\\uXXXX` at `index`; -1: it is none; None: it isn't all there."""
+    digits = text[index + 2 : index + 6]
+    if not all(digit in _HEX for digit in digits):
+        return -1
+    return int(digits, 16) if len(digits) == 4 else None

@@ -1,0 +1,156 @@
+"""`StreamRedactor`: the events of one provider call, redacted while they come.
+
+An event waits while its text may be part of a secret, and all events of the call wait behind it. Once a secret is
+certain, the delta with its first character carries the placeholder, and the rest of its text is left out.
+"""
+
+from collections import deque
+from typing import Final, Protocol
+
+from pydantic import JsonValue
+
+from openprogram.pipeline.redaction.arguments import ArgumentsScanner
+from openprogram.pipeline.redaction.scanner import Piece, Scanner
+from openprogram.pipeline.redaction.walk import redact
+
+__all__ = ["StreamRedactor"]
+
+_Event = dict[str, JsonValue]
+
+#: Event types that carry a piece of a block's text in `delta`, and the kind of block.
+_DELTAS: Final = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolcall"}
+_ENDS: Final = {"text_end": "text", "thinking_end": "thinking", "toolcall_end": "toolcall"}
+_TERMINAL: Final = frozenset({"done", "error"})
+
+
+class _TextScanner(Protocol):
+    @property
+    def count(self) -> int: ...
+
+    def feed(self, text: str) -> list[Piece]: ...
+
+    def close(self) -> list[Piece]: ...
+
+
+class _Entry:
+    """An event in the queue. `open`: characters of its delta that are undecided; `text`: what the decided became."""
+
+    __slots__ = ("event", "open", "text")
+
+    def __init__(self, event: _Event, undecided: int = 0) -> None:
+        self.event, self.open, self.text = event, undecided, ""
+
+
+class _Block:
+    """A content block whose text is streaming in: its scanner, and its events that have undecided text."""
+
+    __slots__ = ("entries", "scanner")
+
+    def __init__(self, kind: str) -> None:
+        self.scanner: _TextScanner = ArgumentsScanner() if kind == "toolcall" else Scanner()
+        self.entries: deque[tuple[_Entry, str]] = deque()
+
+    def feed(self, entry: _Entry, delta: str) -> None:
+        if delta:
+            self.entries.append((entry, delta))
+        self._settle(self.scanner.feed(delta))
+
+    def close(self) -> None:
+        self._settle(self.scanner.close())
+
+    def _settle(self, pieces: list[Piece]) -> None:
+        for length, new in pieces:
+            replacement = new
+            while length:
+                entry, text = self.entries[0]
+                size = min(length, len(text))
+                entry.text += text[:size] if replacement is None else replacement
+                entry.open -= size
+                length -= size
+                if size == len(text):
+                    self.entries.popleft()
+                else:
+                    self.entries[0] = entry, text[size:]
+                if replacement:
+                    replacement = ""
+
+
+class StreamRedactor:
+    """Redacts the events of one provider call, in their order. Not for use from several threads."""
+
+    def __init__(self) -> None:
+        self._queue: deque[_Entry] = deque()
+        self._blocks: dict[tuple[str, str], _Block] = {}
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """Places replaced so far."""
+        return self._count + sum(block.scanner.count for block in self._blocks.values())
+
+    @property
+    def waiting(self) -> int:
+        """How many events are held."""
+        return len(self._queue)
+
+    def feed(self, event: _Event) -> list[_Event]:
+        """The next event of the call, dumped. Returns the events that are now decided, redacted, in their order.
+
+        `event` isn't changed. A `partial` in it is left out. Every event comes out once, here or from `close()`.
+        """
+        if "partial" in event:
+            event = {key: item for key, item in event.items() if key != "partial"}
+        kind, delta = event.get("type"), event.get("delta")
+        if isinstance(kind, str) and kind in _DELTAS and isinstance(delta, str):
+            self._delta(_DELTAS[kind], event, delta)
+        else:
+            self._other(kind, event)
+        return self._decided()
+
+    def close(self) -> list[_Event]:
+        """The call's stream has ended or was cut off. Returns every event that still waits."""
+        self._close_blocks()
+        return self._decided()
+
+    def _delta(self, kind: str, event: _Event, delta: str) -> None:
+        key = kind, repr(event.get("content_index"))
+        block = self._blocks.get(key)
+        if block is None:
+            block = self._blocks[key] = _Block(kind)
+        rest = {name: item for name, item in event.items() if name != "delta"}
+        clean, count = redact(rest)
+        self._count += count
+        entry = _Entry(event if clean is rest else {**event, **clean}, len(delta))  # type: ignore[dict-item]
+        self._queue.append(entry)
+        block.feed(entry, delta)
+
+    def _other(self, kind: JsonValue, event: _Event) -> None:
+        if isinstance(kind, str) and kind in _ENDS:
+            block = self._blocks.pop((_ENDS[kind], repr(event.get("content_index"))), None)
+            if block is not None:
+                self._finish(block)
+        elif kind in _TERMINAL:
+            self._close_blocks()
+        clean, count = redact(event)
+        self._count += count
+        assert isinstance(clean, dict)
+        self._queue.append(_Entry(clean))
+
+    def _close_blocks(self) -> None:
+        for block in self._blocks.values():
+            self._finish(block)
+        self._blocks.clear()
+
+    def _finish(self, block: _Block) -> None:
+        block.close()
+        self._count += block.scanner.count
+
+    def _decided(self) -> list[_Event]:
+        events = []
+        while self._queue and not self._queue[0].open:
+            entry = self._queue.popleft()
+            event = entry.event
+            if event.get("type") in _DELTAS and entry.text != event.get("delta"):
+                event = {**event, "delta": entry.text}
+            events.append(event)
+        return events
