@@ -80,7 +80,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")  # a path that is cut short can't be copied
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console = Console(highlight=False, markup=False, emoji=False)

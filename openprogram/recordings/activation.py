@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,6 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.writer import create_recording
-from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.recordings.names import managed_path
 from openprogram.recordings.reading import is_interruption, read_strictly, survey
 
@@ -48,7 +48,7 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
     Raises RecordingRefused: the name is taken. ConfigError, RecordingFileError, OSError: nothing has changed.
     """
     path = managed_path(home, name)
-    created: list[Path] = []  # what to take back, last first
+    created: list[Path] = []
 
     def create_and_configure(raw: dict[str, object]) -> None:
         if os.path.lexists(path):
@@ -64,8 +64,7 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
     try:
         update_config(home, create_and_configure)
     except BaseException:
-        for item in reversed(created):
-            item.rmdir() if item.is_dir() else item.unlink()
+        _take_back(created)
         raise
     return path
 
@@ -104,11 +103,23 @@ def read_status(home: Home) -> Status:
 
 
 def _header(name: str, created_at: datetime) -> dict[str, JsonValue]:
+    from openprogram.pipeline.redaction import REDACTION_VERSION  # not at import: the other commands need no rules
+
     return {
         "recording_id": name,
         "created_at": created_at.isoformat(timespec="seconds"),
         "redaction_version": REDACTION_VERSION,  # by today's rules: whoever appends later uses the same or newer ones
     }
+
+
+def _take_back(created: list[Path]) -> None:
+    """Remove what was created, last first; a folder that is no longer empty is another's by now."""
+    for path in reversed(created):
+        with suppress(OSError):
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
 
 
 def _check(config: LoadedConfig, file: Path, count: Callable[[Path], int]) -> Status:

@@ -5,13 +5,15 @@ from pathlib import Path
 from openprogram.pipeline.log.lines import CheckEvent
 from openprogram.pipeline.log.reader import Recording, open_recording
 from openprogram.pipeline.log.survey import Survey, survey_recording
-from openprogram.providers.codec import AssistantEventCodec
 
 __all__ = ["event_check", "is_interruption", "read_strictly", "survey"]
 
 
 def event_check() -> CheckEvent:
     """What decides whether an event's dump is one that today's vocabulary can load."""
+    # Not at import: `off` and `record` read no event, and should be quick and work whatever the providers need.
+    from openprogram.providers.codec import AssistantEventCodec
+
     return AssistantEventCodec().check
 
 

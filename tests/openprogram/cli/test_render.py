@@ -44,6 +44,16 @@ def test_a_table_in_a_pipe_keeps_long_cells_whole(capsys: pytest.CaptureFixture[
     assert f"{'x' * 500}  {'y' * 500}" in capsys.readouterr().out
 
 
+def test_a_table_at_a_narrow_terminal_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    print_table(("path",), [("/a/long/path/that/does/not/fit/x.jsonl",)])
+
+    assert "".join(capsys.readouterr().out.split("\n")[1:]).replace(" ", "") == "/a/long/path/that/does/not/fit/x.jsonl"
+
+
 def test_json_is_read_back_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"text": HOSTILE})
 
