@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from openprogram.cli.render import note, print_line
+from openprogram.cli.render import count, note, print_line
 from openprogram.errors import UsageError
 
 __all__ = ["show_logs"]
@@ -46,7 +46,7 @@ def show_logs(
     for line in lines if tail is None else deque(lines, maxlen=tail):
         print_line(json.dumps(line) if as_json else _one_line(line))
     if reading.damaged:
-        note(f"{reading.damaged} damaged lines were skipped in {path}")
+        note(f"skipped {count(reading.damaged, 'damaged line')} in {path}")
 
 
 def _one_line(line: dict[str, Any]) -> str:

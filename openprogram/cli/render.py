@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ask",
+    "count",
     "note",
     "print_error",
     "print_json",
@@ -121,6 +122,11 @@ def ask(question: str, *, yes: bool) -> bool:
             "this deletes files, and there is no terminal to ask at", next_step="Add --yes to delete without asking."
         )
     return typer.confirm(printable(question), err=True)
+
+
+def count(number: int, thing: str) -> str:
+    """`1 call`, `2 calls`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def show_time(time: datetime) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openprogram.cli.render import note, print_json, print_line, print_table, show_size, show_time, working
+from openprogram.cli.render import count, note, print_json, print_line, print_table, show_size, show_time, working
 from openprogram.cli.state import current_home
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def show(
 
 def _print_description(description: "Description") -> None:
     print_line(f"file    {description.path}")
-    print_line(f"size    {show_size(description.size_bytes)}, {description.line_count} lines")
+    print_line(f"size    {show_size(description.size_bytes)}, {count(description.line_count, 'line')}")
     if description.header is not None:
         fields = {key: value for key, value in description.header.items() if key != "type"}
         print_line(f"header  {json.dumps(fields)}")

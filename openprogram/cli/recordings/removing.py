@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openprogram.cli.render import ask, note, print_line, show_size, show_time
+from openprogram.cli.render import ask, count, note, print_line, show_size, show_time
 from openprogram.cli.state import current_home, current_time
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def prune(
     home = current_home()
     plan = plan_prune(home, timedelta(days=older_than_days), current_time())
     if not plan.removals:
-        note(f"Nothing to delete: no recording that may be deleted is older than {older_than_days} days.")
+        note(f"Nothing to delete: no recording that may be deleted is older than {count(older_than_days, 'day')}.")
         _report_kept(plan)
         return
     if dry_run or not yes:
@@ -57,7 +57,7 @@ def prune(
             )
     if dry_run:
         _report_kept(plan)
-    elif ask(f"Delete {len(plan.removals)} recordings ({show_size(plan.size_bytes)})?", yes=yes):
+    elif ask(f"Delete {count(len(plan.removals), 'recording')} ({show_size(plan.size_bytes)})?", yes=yes):
         _execute(plan, home)
     else:
         note(_NOTHING)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from openprogram.cli.render import note, print_line, working
+from openprogram.cli.render import count, note, print_line, working
 from openprogram.cli.state import current_home
 
 __all__ = ["repair"]
@@ -18,7 +18,7 @@ def repair(given: Annotated[str, typer.Argument(metavar="PATH", help="The damage
     path = find_recording(current_home(), given)
     with working(f"Repairing {path}"):
         report = repair_beside(path)
-    print_line(f"wrote {report.target}: {len(report.kept)} calls")
+    print_line(f"wrote {report.target}: {count(len(report.kept), 'call')}")
     for call in report.left_out:
         note(f"left out call {call.call_index}, line {call.line_number}: {call.reason}")
     if report.damage is not None:

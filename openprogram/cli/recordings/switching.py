@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from openprogram.cli.render import note, print_json, print_line, working
+from openprogram.cli.render import count, note, print_json, print_line, working
 from openprogram.cli.state import current_home, current_time, random_suffix
 
 __all__ = ["off", "record", "replay", "status"]
@@ -42,7 +42,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readabl
     print_line(f"file    {config.file or '-'}  ({config.source('record_replay.file')})")
     print_line(f"config  {config.path}  ({home.source})")
     if found.usable:
-        print_line(f"usable  yes, {found.call_count} calls recorded")
+        print_line(f"usable  yes, {count(found.call_count or 0, 'call')} recorded")
     elif found.usable is not None:
         print_line(f"usable  no: {found.reason}")
         note(found.next_step or "")
@@ -75,7 +75,7 @@ def replay(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Whic
     path = find_recording(home, given)
     with working(f"Checking {path}"):
         call_count = start_replaying(home, path)
-    print_line(f"replaying {path}: {call_count} calls")
+    print_line(f"replaying {path}: {count(call_count, 'call')}")
     note(_NEXT_START)
 
 

@@ -70,7 +70,7 @@ def test_damaged_lines_are_skipped_and_counted_on_stderr(command: Command) -> No
     finished = command.done("logs", "--json")
 
     assert len(finished.out.splitlines()) == 4
-    assert finished.err == f"1 damaged lines were skipped in {command.home.log_file}\n"
+    assert finished.err == f"skipped 1 damaged line in {command.home.log_file}\n"
 
 
 def test_escapes_in_a_log_do_not_reach_the_terminal(command: Command) -> None:

@@ -287,10 +287,10 @@ def test_repair_writes_the_whole_calls_beside_the_file_and_says_what_it_left_out
 
     finished = command.done("recordings", "repair", "first")
 
-    assert finished.out == f"wrote {managed(command, 'first.repaired')}: 1 calls\n"
+    assert finished.out == f"wrote {managed(command, 'first.repaired')}: 1 call\n"
     assert "left out call 1, line 9" in finished.err
     assert path.read_bytes() == content
-    assert "1 calls" in command.done("recordings", "replay", "first.repaired").out
+    assert ": 1 call\n" in command.done("recordings", "replay", "first.repaired").out
 
 
 def test_repair_never_overwrites(command: Command) -> None:
