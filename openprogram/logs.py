@@ -46,6 +46,7 @@ def configure_file_log(home: Home) -> None:
             _append(path, _to_json_line(event))
 
     attach_sink("file", write)
+    get_logger()  # imports structlog now, while the program starts, and not in the middle of its first call
 
 
 def configure_terminal_log(*, verbose: bool) -> None:

@@ -46,6 +46,16 @@ def test_a_recording_is_made_replayed_and_turned_off_in_fresh_processes(tmp_path
     assert (status()["mode"], status()["file"]) == ("off", str(path))
 
 
+def test_where_the_configuration_cannot_be_written_record_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "config.json").mkdir()
+
+    finished = run_process(tmp_path, "recordings", "record", "--name", "first")
+
+    assert (finished.code, finished.out) == (1, "")
+    assert f"error: {tmp_path}/config.json: can't be read: Is a directory" in finished.err
+    assert not (tmp_path / "recordings").exists()
+
+
 def test_status_as_json_has_stable_fields(command: Command) -> None:
     assert json.loads(command.done("recordings", "status", "--json").out) == {
         "mode": "off",

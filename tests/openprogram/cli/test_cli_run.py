@@ -27,10 +27,10 @@ main()
 TOOL_LOOP = ["[tool_call('calculate', {'expression': '6 * 7'})]", "'It is 42.'"]
 
 
-def run(home: Path, prompt: str, answers: list[str]) -> Finished:
+def run(home: Path, prompt: str, answers: list[str], *options: str) -> Finished:
     model = ["--api", "scripted", "--model-id", "small-1"]
     finished = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(answers), "run", prompt, *model],
+        [sys.executable, "-c", PROGRAM, json.dumps(answers), *options, "run", prompt, *model],
         env={**os.environ, "OPENPROGRAM_HOME": str(home)},
         capture_output=True,
         text=True,
@@ -57,6 +57,20 @@ def test_a_recorded_run_replays_without_the_provider(tmp_path: Path) -> None:
 
     assert (replayed.code, replayed.out) == (0, recorded.out)
     assert "replayed 2 of 2 recorded calls, offline" in replayed.err
+
+
+def test_verbose_shows_log_events_and_no_content(tmp_path: Path) -> None:
+    run_process(tmp_path, "recordings", "record", "--name", "first")
+
+    finished = run(tmp_path, "PRIVATE", ["'SECRET'"], "--verbose")
+
+    assert finished.out == "SECRET\n"
+    assert "recording.call_end" in finished.err
+    logged = run_process(tmp_path, "logs", "--call", "0", "--event", "recording.call_end", "--json").out
+    assert json.loads(logged)["call_index"] == 0
+    for text in (finished.err, (tmp_path / "logs" / "openprogram.jsonl").read_text()):
+        assert "PRIVATE" not in text
+        assert "SECRET" not in text
 
 
 def test_a_replay_that_diverges_fails_and_names_the_field(tmp_path: Path) -> None:
