@@ -16,7 +16,7 @@ from pydantic_ai.profiles.anthropic import AnthropicModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
 
-from openprogram.providers.types import Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
@@ -69,8 +69,8 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
     return AnthropicModel(model.id, provider=AnthropicProvider(anthropic_client=client), profile=_PROFILE)
 
 
-def settings(model: Model, options: StreamOptions) -> ModelSettings:
-    """`max_tokens` (the API demands one), metadata, service tier and thinking."""
+def settings(model: Model, context: Context, options: StreamOptions) -> ModelSettings:
+    """`max_tokens` (the API demands one), metadata, service tier, thinking, and a cache mark on the last tool."""
     chosen = AnthropicModelSettings()
     max_tokens = options.max_tokens or model.max_tokens
     if max_tokens:
@@ -79,6 +79,8 @@ def settings(model: Model, options: StreamOptions) -> ModelSettings:
         chosen["anthropic_metadata"] = cast(BetaMetadataParam, options.metadata)
     if options.service_tier is not None:
         chosen["anthropic_service_tier"] = options.service_tier  # type: ignore[typeddict-item]  # the API judges it
+    if context.tools and isinstance(mark := context.tools[-1].cache_control, dict):
+        chosen["anthropic_cache_tool_definitions"] = mark.get("ttl", True)
     level = reasoning_level(options)
     if level is not None and _takes_no_budget(model):
         chosen["thinking"] = cast(ThinkingEffort, level)

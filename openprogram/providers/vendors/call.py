@@ -3,6 +3,7 @@
 Imported at the first call: everything below here may name pydantic-ai and the SDKs.
 """
 
+import json
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self, cast
@@ -14,7 +15,7 @@ from pydantic_ai.usage import RequestUsage
 
 from openprogram.providers.types import Context, Model, StopReason, StreamOptions
 from openprogram.providers.vendors.dialect import Dialect, Endpoint
-from openprogram.providers.vendors.failures import Failure, ProviderFailed, provider_failures
+from openprogram.providers.vendors.failures import Failure, ProviderFailed, provider_failures, provider_words
 from openprogram.providers.vendors.options import common_settings, request_parameters
 from openprogram.providers.vendors.request import vendor_messages
 from openprogram.providers.vendors.wire import WireWatch, http_client
@@ -78,7 +79,7 @@ class VendorCall:
         response, watch = self._response, self._watch
         assert response is not None, "asked before it was entered"
         if watch.stray_error is not None:
-            raise ProviderFailed(Failure("server", watch.stray_error, retryable=True))
+            raise ProviderFailed(Failure("server", _stray_words(watch.stray_error), retryable=True))
         if response.finish_reason == "content_filter":
             raise ProviderFailed(Failure("content_filter", _refusal(response.provider_details or {}), retryable=False))
         if not self._dialect.is_whole(response, watch):
@@ -89,11 +90,18 @@ class VendorCall:
 
     def _settings(self) -> ModelSettings:
         common = common_settings(self._model, self._options)
-        return cast(ModelSettings, {**common, **self._dialect.settings(self._model, self._options)})
+        return cast(ModelSettings, {**common, **self._dialect.settings(self._model, self._context, self._options)})
 
 
 #: By pydantic-ai's word. Reasons that it has no word for, such as Anthropic's `pause_turn`, are `stop`.
 _STOP_REASONS: dict[str, StopReason] = {"stop": "stop", "length": "length", "tool_call": "toolUse"}
+
+
+def _stray_words(line: str) -> str:
+    try:
+        return provider_words(json.loads(line)) or line
+    except ValueError:
+        return line
 
 
 def _refusal(details: dict[str, object]) -> str:

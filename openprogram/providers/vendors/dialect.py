@@ -9,7 +9,7 @@ from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from openprogram.providers.types import Model, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import Context, Model, StreamOptions, ThinkingContent, ToolCall
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = ["Dialect", "Endpoint"]
@@ -43,7 +43,7 @@ class Dialect(Protocol):
         """pydantic-ai's model for `model`, over a client that uses `http` and never retries."""
         ...
 
-    def settings(self, model: Model, options: StreamOptions) -> ModelSettings:
+    def settings(self, model: Model, context: Context, options: StreamOptions) -> ModelSettings:
         """The options that this api has its own word for; `openprogram.providers.vendors.options` does the rest."""
         ...
 

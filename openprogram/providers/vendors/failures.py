@@ -27,7 +27,7 @@ from pydantic_ai.exceptions import (
 from openprogram.providers.types import ErrorReason
 from openprogram.providers.vendors.wire import WireWatch
 
-__all__ = ["Failure", "ProviderFailed", "provider_failures"]
+__all__ = ["Failure", "ProviderFailed", "provider_failures", "provider_words"]
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,18 @@ def _classified(error: ModelAPIError, watch: WireWatch) -> tuple[ErrorReason, bo
 
 
 def _message(error: ModelAPIError) -> str:
-    """The provider's own words where it has some, after the status."""
-    body = error.body
+    """The provider's own words where it has some, after the status that they came with."""
+    words = provider_words(error.body) or error.message
+    # pydantic-ai gives an error inside a stream the status that it would have had before it
+    return f"{error.status_code}: {words}" if isinstance(error, ModelHTTPError) and not error.in_stream else words
+
+
+def provider_words(body: object) -> str | None:
+    """What an error body says to people, in any of the vendors' shapes; None where it says nothing."""
     if isinstance(body, dict):
         inner = body.get("error", body)
-        text = inner.get("message") if isinstance(inner, dict) else inner
-    else:
-        text = body
-    words = text if isinstance(text, str) and text else error.message
-    return f"{error.status_code}: {words}" if isinstance(error, ModelHTTPError) else words
+        body = inner.get("message") if isinstance(inner, dict) else inner
+    return body if isinstance(body, str) and body else None
 
 
 def _retry_after_s(error: ModelAPIError) -> float | None:

@@ -20,7 +20,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 from pydantic_ai.settings import ModelSettings
 
-from openprogram.providers.types import Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.first_choice import FirstChoiceModel, FirstChoiceOpenRouterModel, finish_reason_came
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
@@ -78,7 +78,7 @@ def _is_openrouter(model: Model) -> bool:
     return model.provider == "openrouter"
 
 
-def settings(model: Model, options: StreamOptions) -> ModelSettings:
+def settings(model: Model, context: Context, options: StreamOptions) -> ModelSettings:
     """Metadata, service tier and reasoning."""
     chosen = OpenAIChatModelSettings()
     if options.service_tier is not None:

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from anyio import to_thread
+
 from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
@@ -66,7 +68,8 @@ class VendorProvider:
     async def _events(
         self, model: Model, context: Context, options: StreamOptions
     ) -> AsyncGenerator[AssistantMessageEvent, None]:
-        dialect = self._api.load()
+        # The first time this takes a second or more, which the event loop has better uses for.
+        dialect = await to_thread.run_sync(self._api.load)
         # Only now: these name pydantic-ai, and `load` says what to install where it is missing.
         from openprogram.providers.vendors.call import VendorCall
         from openprogram.providers.vendors.dialect import Endpoint

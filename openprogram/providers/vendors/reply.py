@@ -222,5 +222,5 @@ def _tool_call(part: ToolCallPart, text: str, signature: str | None) -> ToolCall
         if not isinstance(arguments, dict):
             arguments, error = {}, "not a JSON object"
     except json.JSONDecodeError as invalid:
-        arguments, error = parse_partial_arguments(text), f"{invalid.msg} at character {invalid.pos} of the JSON text"
+        arguments, error = parse_partial_arguments(text), f"invalid JSON at character {invalid.pos}: {invalid.msg}"
     return call.model_copy(update={"arguments": arguments, "arguments_error": error})
