@@ -20,6 +20,7 @@ _REASONS: Final = {
     errno.ENOENT: "no such file",
     errno.ELOOP: "is a symbolic link; name the file itself",
     errno.EACCES: "permission denied",
+    errno.EAGAIN: "another process has held the file's lock for too long",
     errno.ENOSPC: "no space is left on the device",
     errno.EROFS: "the file system is read-only",
     errno.EISDIR: "is a folder",
@@ -40,7 +41,7 @@ def file_errors(path: Path, doing: str) -> Iterator[None]:
 def open_existing(path: Path, *, writing: bool = False) -> int:
     """A descriptor of an existing recording, for reading or for reading and appending. Raises RecordingFileError."""
     with file_errors(path, "open"):
-        descriptor = os.open(path, _SAFE | (os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY))
+        descriptor = _open(path, os.O_RDWR | os.O_APPEND if writing else os.O_RDONLY)
     return _regular(descriptor, path)
 
 
@@ -48,8 +49,7 @@ def open_or_create(path: Path) -> tuple[int, bool]:
     """A descriptor for appending, and whether the file is new (mode 0600). Raises RecordingFileError."""
     try:
         with file_errors(path, "create"):
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
-            return os.open(path, flags, 0o600), True
+            return _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL), True
     except RecordingFileError as error:
         if not isinstance(error.__cause__, FileExistsError):
             raise
@@ -63,6 +63,13 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | _SAFE, 0o600)
+    except ValueError as error:  # a NUL or a lone surrogate in the name
+        raise OSError(errno.EINVAL, f"no file can have this name: {error}") from None
 
 
 def _regular(descriptor: int, path: Path) -> int:

@@ -8,16 +8,12 @@
 Written in this key order, so that recordings diff well; read in any. Source: docs/format/v1.md.
 """
 
-import json
-import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NewType, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
 
-from pydantic_core import from_json
-
-from openprogram.pipeline.json_value import MAX_DEPTH, JsonValue, to_line
+from openprogram.pipeline.json_value import MAX_DEPTH, JsonValue, NotJson, show_value, to_json_value, to_line
+from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
 
 __all__ = [
     "LINE_END",
@@ -33,13 +29,15 @@ __all__ = [
     "LineDefect",
     "Outcome",
     "RequestLine",
+    "WrongVersion",
     "accept_any_event",
+    "canonical_payload",
     "encode_call_end",
     "encode_event",
     "encode_header",
     "encode_request",
     "encode_request_body",
-    "event_payload",
+    "is_next_event",
     "load_payload",
     "parse_line",
 ]
@@ -66,38 +64,31 @@ CheckEvent: TypeAlias = Callable[[dict[str, Any]], None]
 _REQUEST_FIELDS: Final = ("model", "context", "options")
 
 
-class LineDefect(ValueError):
-    """A line isn't what the format says. `reason`: what is wrong. `call_index`: of its call, where it is known."""
-
-    def __init__(self, reason: str, call_index: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason, self.call_index = reason, call_index
+class WrongVersion(LineDefect):
+    """A header of another format version: nothing else in the file can be understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderLine:
+class HeaderLine(NamedTuple):
     """`fields`: the whole line, optional metadata included."""
 
     fields: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLine:
+class RequestLine(NamedTuple):
     """`request`: `model`, `context`, `options`, and any field that today's format doesn't know."""
 
     call_index: int
     request: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
+class EventLine(NamedTuple):
     call_index: int
     event_index: int  #: from 0 within the call
     event: dict[str, Any]
+    is_canonical: bool = True  #: spelled as `encode_event` does, so that `canonical_payload` can cut the event out
 
 
-@dataclass(frozen=True, slots=True)
-class CallEndLine:
+class CallEndLine(NamedTuple):
     call_index: int
     event_count: int
     outcome: Outcome
@@ -111,16 +102,23 @@ Line: TypeAlias = HeaderLine | RequestLine | EventLine | CallEndLine
 
 
 def encode_header(fields: dict[str, JsonValue]) -> bytes:
-    """The header line. `fields`: optional metadata."""
-    return to_line({"type": "header", "format_version": RECORDING_FORMAT_VERSION, **fields})
+    """The header line. `fields`: optional metadata, whose `type` and `format_version` don't count. Raises NotJson."""
+    own: dict[str, JsonValue] = {"type": "header", "format_version": RECORDING_FORMAT_VERSION}
+    return _encode({**own, **fields, **own}, fields)
 
 
 def encode_request_body(request: CleanRequest) -> bytes:
     """The part of a request line that doesn't depend on its call_index, for `encode_request`.
 
-    Raises NotJson: above MAX_LINE_BYTES, or a number that JSON can't hold.
+    Raises NotJson, naming the field: not strict JSON, above MAX_DEPTH or MAX_LINE_BYTES, or no request.
     """
-    return to_line(request)
+    for name in _REQUEST_FIELDS:
+        if name not in request:
+            raise NotJson(name, "a request must have it")
+    for name in ("type", "call_index"):
+        if name in request:
+            raise NotJson(name, "the line has a field of that name already")
+    return _encode(request, request)
 
 
 def encode_request(call_index: int, body: bytes) -> bytes:
@@ -129,14 +127,20 @@ def encode_request(call_index: int, body: bytes) -> bytes:
 
 
 def encode_event(call_index: int, event_index: int, event: CleanEvent) -> bytes:
-    """An event line. Raises NotJson as `encode_request`."""
-    return to_line({"type": "event", "call_index": call_index, "event_index": event_index, "event": event})
+    """An event line. Raises NotJson, naming the field within the event, as `encode_request_body`."""
+    line: dict[str, JsonValue] = {
+        "type": "event",
+        "call_index": call_index,
+        "event_index": event_index,
+        "event": event,
+    }
+    return _encode(line, event, depth=2)
 
 
 def encode_call_end(
     call_index: int, event_count: int, outcome: Outcome, error: dict[str, JsonValue] | None = None
 ) -> bytes:
-    """A call_end line. `error`: redacted `type` and `message`."""
+    """A call_end line. `error`: redacted `type` and `message`. Raises NotJson, as `encode_request_body`."""
     line: dict[str, JsonValue] = {
         "type": "call_end",
         "call_index": call_index,
@@ -145,12 +149,26 @@ def encode_call_end(
     }
     if error is not None:
         line["error"] = error
-    return to_line(line)
+    return _encode(line, line)
+
+
+def _encode(line: dict[str, JsonValue], content: dict[str, JsonValue], depth: int = 1) -> bytes:
+    """A line that the reader will take. `content`: what came from outside, `depth` levels into it, to name a field."""
+    try:
+        encoded = to_line(line)
+    except (ValueError, TypeError, RecursionError) as error:
+        to_json_value(content, depth=depth)  # raises the same with the field's path, where it has one
+        raise error if isinstance(error, NotJson) else NotJson("", str(error)) from None
+    if encoded.count(b"{") + encoded.count(b"[") > MAX_DEPTH:
+        # Only then can it be too deep at all; walking every value would cost more than writing it.
+        to_json_value(content, depth=depth)
+    return encoded
 
 
 # ---- reading
 
 #: How `encode_event` begins a line: such a line has no duplicate key at its own level once its payload parses alone.
+_CANONICAL: Final = b'{"type":"event","call_index":%d,"event_index":%d,"event":'
 _EVENT_PREFIX: Final = re.compile(
     rb'\{"type":"event","call_index":(0|[1-9][0-9]{0,14}),"event_index":(0|[1-9][0-9]{0,14}),"event":'
 )
@@ -167,40 +185,63 @@ def parse_line(raw: bytes, check_event: CheckEvent) -> Line:
     Raises LineDefect.
     """
     prefix = _EVENT_PREFIX.match(raw)
-    if prefix is not None:
-        event = load_payload(event_payload(raw, prefix.end()))
-        call_index = int(prefix[1])
-        return EventLine(call_index, int(prefix[2]), _checked_event(event, call_index, check_event))
-    return _interpret(_load_object(raw), check_event)
+    if prefix is None:
+        return _interpret(load_line(raw), check_event)
+    call_index = int(prefix[1])
+    try:
+        event = load_payload(_cut(raw, prefix.end()))
+    except LineDefect:
+        # Either it isn't JSON, or more follows the event; the whole line tells which, and at which column.
+        return _interpret(_load_line_of(call_index, raw), check_event)
+    return EventLine(call_index, int(prefix[2]), _checked_event(event, call_index, check_event))
 
 
-def event_payload(raw: bytes, start: int | None = None) -> bytes:
-    """The JSON text of the event in an event line of any spelling, where its value can be cut out; else a dump of it.
+def is_next_event(raw: bytes, call_index: int, event_index: int, check_event: CheckEvent) -> bool:
+    """Whether the line is this very event, canonical and right. Where not, `parse_line` says what it is.
 
-    `start`: offset of the value, where it is known.
+    The commonest line by far: comparing with what must stand there costs half of finding out what does.
     """
-    if start is None:
-        prefix = _EVENT_PREFIX.match(raw)
-        if prefix is None:
-            return to_line(_load_object(raw).get("event"))
-        start = prefix.end()
+    prefix = _CANONICAL % (call_index, event_index)
+    if not (raw.startswith(prefix) and raw.endswith(b"}\n")):
+        return False
+    try:
+        event = load_payload(raw[len(prefix) : -2])
+        if type(event) is dict:
+            check_event(event)
+            return True
+    except ValueError:
+        pass
+    return False
+
+
+def canonical_payload(raw: bytes, call_index: int, event_index: int) -> bytes:
+    """The JSON text of the event in a line that was canonical when it was parsed.
+
+    Raises LineDefect: it isn't, or it isn't this event's.
+    """
+    prefix = _CANONICAL % (call_index, event_index)
+    if not raw.startswith(prefix):
+        raise LineDefect(f"event {event_index} is no longer where it was", call_index)
+    return _cut(raw, len(prefix))
+
+
+def _cut(raw: bytes, start: int) -> bytes:
+    """What stands between the prefix and the line's closing brace."""
     end = len(raw)
-    while end and raw[end - 1] in b"\r\n":
+    if raw[end - 1 :] == LINE_END:
+        end -= 1
+    if raw[end - 1 : end] == b"\r":
         end -= 1
     if raw[end - 1 : end] != b"}":
         raise LineDefect("not valid JSON: the line is cut off")
     return raw[start : end - 1]
 
 
-def load_payload(payload: bytes) -> Any:
-    """The value of strict JSON text. Raises LineDefect."""
+def _load_line_of(call_index: int, raw: bytes) -> dict[str, Any]:
     try:
-        value = from_json(payload, allow_inf_nan=False)
-    except ValueError:
-        # The fast parser refuses lone surrogates, which strict JSON text may hold; the other decides.
-        value, _ = _decode(_text(payload), 0, whole=True)
-    _refuse_depth(payload, value)
-    return value
+        return load_line(raw)
+    except LineDefect as defect:
+        raise LineDefect(defect.reason, call_index) from None
 
 
 def _interpret(fields: dict[str, Any], check_event: CheckEvent) -> Line:
@@ -208,7 +249,7 @@ def _interpret(fields: dict[str, Any], check_event: CheckEvent) -> Line:
     if kind == "header":
         return _header(fields)
     if kind not in ("request", "event", "call_end"):
-        raise LineDefect(f"unknown line type {kind!r}" if "type" in fields else "the line has no type")
+        raise LineDefect(f"unknown line type {show_value(kind)}" if "type" in fields else "the line has no type")
     call_index = _count(fields, "call_index", None)
     if kind == "request":
         missing = [name for name in _REQUEST_FIELDS if name not in fields]
@@ -217,23 +258,24 @@ def _interpret(fields: dict[str, Any], check_event: CheckEvent) -> Line:
         request = {key: value for key, value in fields.items() if key not in ("type", "call_index")}
         return RequestLine(call_index, request)
     if kind == "event":
+        event_index = _count(fields, "event_index", call_index)
         event = _checked_event(fields.get("event"), call_index, check_event)
-        return EventLine(call_index, _count(fields, "event_index", call_index), event)
+        return EventLine(call_index, event_index, event, is_canonical=False)
     return _call_end(fields, call_index)
 
 
 def _header(fields: dict[str, Any]) -> HeaderLine:
     version = fields.get("format_version")
     if type(version) is not int or version != RECORDING_FORMAT_VERSION:
-        found = f"format_version {version!r}" if "format_version" in fields else "no format_version"
-        raise LineDefect(f"{found}; this release reads version {RECORDING_FORMAT_VERSION}")
+        found = f"format_version {show_value(version)}" if "format_version" in fields else "no format_version"
+        raise WrongVersion(f"{found}; this release reads version {RECORDING_FORMAT_VERSION}")
     return HeaderLine(fields)
 
 
 def _call_end(fields: dict[str, Any], call_index: int) -> CallEndLine:
     outcome = fields.get("outcome", "complete")
     if outcome not in OUTCOMES:
-        raise LineDefect(f"unknown outcome {outcome!r}", call_index)
+        raise LineDefect(f"unknown outcome {show_value(outcome)}", call_index)
     error = fields.get("error")
     if error is not None and not isinstance(error, dict):
         raise LineDefect("error is not an object", call_index)
@@ -252,100 +294,8 @@ def _checked_event(event: Any, call_index: int, check_event: CheckEvent) -> dict
 
 def _count(fields: dict[str, Any], name: str, call_index: int | None) -> int:
     value = fields.get(name)
+    if name not in fields:
+        raise LineDefect(f"the line has no {name}", call_index)
     if type(value) is not int or value < 0:
-        raise LineDefect(f"{name} is {value!r}, not a count from 0", call_index)
+        raise LineDefect(f"{name} is {show_value(value)}, not a count from 0", call_index)
     return value
-
-
-# ---- strict JSON
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise LineDefect(f"not valid JSON: {text[:40]} is beyond what a number can hold")
-    return value
-
-
-def _no_constant(name: str) -> Any:
-    raise LineDefect(f"not valid JSON: {name} is not a JSON number")
-
-
-_decoder: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-
-
-def _text(raw: bytes) -> str:
-    if raw.startswith(b"\xef\xbb\xbf"):
-        raise LineDefect("the file starts with a byte order mark; save it as UTF-8 without one")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise LineDefect(f"not UTF-8 at byte {error.start} of the line") from None
-
-
-def _decode(text: str, at: int, *, whole: bool = False) -> tuple[Any, int]:
-    try:
-        value, end = _decoder.raw_decode(text, at)
-    except LineDefect:
-        raise
-    except json.JSONDecodeError as error:
-        raise LineDefect(f"not valid JSON: {error.msg} at column {error.pos + 1}") from None
-    except RecursionError:
-        raise LineDefect(f"nested deeper than {MAX_DEPTH} levels") from None
-    except ValueError as error:
-        raise LineDefect(f"not valid JSON: {error}") from None
-    if whole and _skip_space(text, end) != len(text):
-        raise LineDefect(f"not valid JSON: extra data at column {end + 1}")
-    return value, end
-
-
-def _load_object(raw: bytes) -> dict[str, Any]:
-    """A line as a dict, a duplicate key at its own level refused: the last would win and hide the first."""
-    text = _text(raw)
-    at = _skip_space(text, 0)
-    if text[at : at + 1] != "{":
-        raise LineDefect("an empty line" if at == len(text) else "not a JSON object")
-    fields: dict[str, Any] = {}
-    at = _skip_space(text, at + 1)
-    while text[at : at + 1] != "}" or fields:
-        if text[at : at + 1] != '"':
-            raise LineDefect(f"not valid JSON: expected a key at column {at + 1}")
-        key, at = _decode(text, at)
-        at = _skip_space(text, at)
-        if text[at : at + 1] != ":":
-            raise LineDefect(f"not valid JSON: expected ':' at column {at + 1}")
-        if key in fields:
-            raise LineDefect(f"the key {key!r} stands twice in one line")
-        fields[key], at = _decode(text, _skip_space(text, at + 1))
-        at = _skip_space(text, at)
-        if text[at : at + 1] == "}":
-            break
-        if text[at : at + 1] != ",":
-            raise LineDefect(f"not valid JSON: expected ',' or '}}' at column {at + 1}")
-        at = _skip_space(text, at + 1)
-    if _skip_space(text, at + 1) != len(text):
-        raise LineDefect(f"not valid JSON: extra data at column {at + 2}")
-    _refuse_depth(raw, fields)
-    return fields
-
-
-def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found is not None else at
-
-
-def _refuse_depth(raw: bytes, value: Any) -> None:
-    if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
-        return  # cheap and nearly always enough: there aren't that many containers at all
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for container in level
-            for child in (container.values() if isinstance(container, dict) else container)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
-            return
-    raise LineDefect(f"nested deeper than {MAX_DEPTH} levels")

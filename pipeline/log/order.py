@@ -52,12 +52,16 @@ class CallOrder:
             return CallState.OPEN
         return CallState.ENDED if call_index < self._next_call_index else CallState.UNOPENED
 
-    def event_count(self, call_index: int) -> int:
-        """Events so far of an open call."""
-        return self._event_counts[call_index]
+    def next_event_index(self, call_index: int) -> int | None:
+        """The index that the next event of this call must have, or None where it may have none."""
+        return self._event_counts.get(call_index)
 
-    def advance(self, line: RequestLine | EventLine | CallEndLine) -> None:
-        """Take one line. Raises LineDefect where it may not stand here; then nothing has changed."""
+    def advance_event(self, call_index: int) -> None:
+        """Take an event of an open call that is known to have its `next_event_index`."""
+        self._event_counts[call_index] += 1
+
+    def check(self, line: RequestLine | EventLine | CallEndLine) -> None:
+        """Raises LineDefect where this line may not stand here. Changes nothing."""
         call_index = line.call_index
         state = self.state(call_index)
         if type(line) not in NEXT_STATE[state]:
@@ -66,17 +70,24 @@ class CallOrder:
             expected = self._event_counts[call_index]
             if line.event_index != expected:
                 raise LineDefect(f"event_index is {line.event_index}, expected {expected}", call_index)
-            self._event_counts[call_index] = expected + 1
         elif isinstance(line, RequestLine):
             if call_index != self._next_call_index:
                 raise LineDefect(f"call_index is {call_index}, expected {self._next_call_index}", call_index)
-            self._event_counts[call_index] = 0
-            self._next_call_index += 1
         else:
             found = self._event_counts[call_index]
             if line.event_count != found:
                 raise LineDefect(f"event_count is {line.event_count}, but the call has {found} events", call_index)
-            del self._event_counts[call_index]
+
+    def advance(self, line: RequestLine | EventLine | CallEndLine) -> None:
+        """Take one line. Raises LineDefect as `check`; then nothing has changed."""
+        self.check(line)
+        if isinstance(line, EventLine):
+            self.advance_event(line.call_index)
+        elif isinstance(line, RequestLine):
+            self._event_counts[line.call_index] = 0
+            self._next_call_index += 1
+        else:
+            del self._event_counts[line.call_index]
 
 
 def _defect(state: CallState, word: str) -> str:

@@ -4,6 +4,7 @@ import os
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -20,15 +21,16 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
-    event_payload,
-    load_payload,
+    canonical_payload,
+    is_next_event,
     parse_line,
 )
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import RawLine, read_range, scan_lines
+from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
-__all__ = ["CallSummary", "Recording", "open_recording", "parse_raw"]
+__all__ = ["CallSummary", "Recording", "open_recording", "parse_raw", "unchanged"]
 
 #: Bytes that are read at once for batches of events.
 _READ_BYTES: Final = 1 << 16
@@ -43,7 +45,7 @@ class CallSummary:
     `message`, or None): from its call_end line.
     """
 
-    __slots__ = ("_request", "_runs", "call_index", "error", "event_count", "line_number", "outcome")
+    __slots__ = ("_is_canonical", "_request", "_runs", "call_index", "error", "event_count", "line_number", "outcome")
 
     def __init__(self, call_index: int, line: RawLine) -> None:
         self.call_index, self.line_number = call_index, line.number
@@ -52,27 +54,44 @@ class CallSummary:
         self.error: dict[str, Any] | None = None
         self._request = (line.offset, line.end)
         self._runs = array("Q")  # start and end offsets of stretches that hold only event lines of this call
+        self._is_canonical = True  # of every event line
 
-    def add_event(self, line: RawLine) -> None:
+    def add_event(self, raw: RawLine, *, is_canonical: bool) -> None:
         """Index one event line; lines that follow each other share an entry."""
         self.event_count += 1
-        if self._runs and self._runs[-1] == line.offset:
-            self._runs[-1] = line.end
+        if not is_canonical:
+            self._is_canonical = False
+        _, offset, data = raw
+        if self._runs and self._runs[-1] == offset:
+            self._runs[-1] = offset + len(data)
         else:
-            self._runs.extend((line.offset, line.end))
+            self._runs.extend((offset, offset + len(data)))
 
     def end(self, line: CallEndLine) -> None:
         """Take what the call_end line says."""
         self.outcome, self.error = line.outcome, line.error
 
-    def read_request(self, descriptor: int) -> bytes:
-        """The request line's bytes."""
-        return read_range(descriptor, *self._request)
+    def read_request(self, descriptor: int) -> dict[str, JsonValue]:
+        """`model`, `context` and `options`. Raises LineDefect: the file changed. OSError: it can't be read."""
+        line = parse_line(read_range(descriptor, *self._request), accept_any_event)
+        if not isinstance(line, RequestLine) or line.call_index != self.call_index:
+            raise LineDefect("the request is no longer where it was", self.call_index)
+        return line.request
 
     def read_events(self, descriptor: int) -> Iterator[list[bytes]]:
-        """The event lines' bytes, in batches of EVENTS_PER_BATCH or fewer."""
+        """The events' JSON texts, in batches of EVENTS_PER_BATCH or fewer. Raises as `read_request`."""
+        served = 0
         for index in range(0, len(self._runs), 2):
-            yield from _batches(descriptor, self._runs[index], self._runs[index + 1])
+            for lines in _batches(descriptor, self._runs[index], self._runs[index + 1]):
+                yield [self._payload(line, event_index) for event_index, line in enumerate(lines, served)]
+                served += len(lines)
+        if served != self.event_count:
+            raise LineDefect(f"{served} events are left of {self.event_count}", self.call_index)
+
+    def _payload(self, line: bytes, event_index: int) -> bytes:
+        if self._is_canonical:
+            return canonical_payload(line, self.call_index, event_index)
+        return field_text(line, "event")
 
 
 class Recording:
@@ -94,28 +113,20 @@ class Recording:
     def request(self, call_index: int) -> dict[str, JsonValue]:
         """`model`, `context` and `options` as recorded. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
-        with self._unchanged(summary):
-            line = parse_line(summary.read_request(self._descriptor), accept_any_event)
-            if not isinstance(line, RequestLine) or line.call_index != call_index:
-                raise LineDefect("the request is no longer where it was", call_index)
-            return line.request
+        with unchanged(self.path, summary):
+            return summary.read_request(self._descriptor)
 
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
-        served = 0
-        with self._unchanged(summary):
-            for lines in summary.read_events(self._descriptor):
-                served += len(lines)
-                yield [event_payload(line) for line in lines]
-            if served != summary.event_count:
-                raise LineDefect(f"{served} events are left of {summary.event_count}", call_index)
+        with unchanged(self.path, summary):
+            yield from summary.read_events(self._descriptor)
 
     def events(self, call_index: int) -> Iterator[dict[str, JsonValue]]:
         """The events' dumps, one by one. Raises as `event_batches`."""
         for batch in self.event_batches(call_index):
             for payload in batch:
-                with self._unchanged(self.calls[call_index]):
+                with unchanged(self.path, self.calls[call_index]):
                     event = load_payload(payload)
                 yield event
 
@@ -129,27 +140,19 @@ class Recording:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _unchanged(self, summary: CallSummary) -> "_Unchanged":
-        return _Unchanged(self.path, summary)
 
-
-class _Unchanged:
-    """Names the file and the call where bytes that were whole at opening no longer are."""
-
-    def __init__(self, path: Path, summary: CallSummary) -> None:
-        self._path, self._summary = path, summary
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, LineDefect | OSError):
-            raise RecordingFileError(
-                path=self._path,
-                reason=f"the file changed after it was opened: {error}",
-                line_number=self._summary.line_number,
-                call_index=self._summary.call_index,
-            ) from error
+@contextmanager
+def unchanged(path: Path, summary: CallSummary) -> Iterator[None]:
+    """Names the file and the call where bytes that were whole when they were indexed no longer are."""
+    try:
+        yield
+    except (LineDefect, OSError) as error:
+        raise RecordingFileError(
+            path=path,
+            reason=f"the file changed after it was opened: {error}",
+            line_number=summary.line_number,
+            call_index=summary.call_index,
+        ) from error
 
 
 def open_recording(path: PathLike, check_event: CheckEvent) -> Recording:
@@ -173,14 +176,17 @@ def _index(path: Path, descriptor: int, check_event: CheckEvent) -> tuple[dict[s
     header: dict[str, Any] | None = None
     calls: list[CallSummary] = []
     order = CallOrder()
+    summary: CallSummary | None = None  # of the call that the line before was of
     with file_errors(path, "read"):
         for raw in scan_lines(descriptor):
             try:
+                if _add_next_event(raw, summary, order, check_event):
+                    continue
                 line = parse_raw(raw, check_event)
                 if header is None:
                     header = _first_line(line)
                 else:
-                    _add(line, raw, calls, order)
+                    summary = _add(line, raw, calls, order)
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=path,
@@ -206,7 +212,7 @@ def parse_raw(raw: RawLine, check_event: CheckEvent) -> Line:
     """A scanned line as a value. Raises LineDefect: also for a line that is too long or has no end."""
     if raw.too_long:
         raise LineDefect(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
-    if not raw.terminated:
+    if raw.torn:
         raise LineDefect("the last line is cut off: it has no line end")
     return parse_line(raw.raw, check_event)
 
@@ -217,16 +223,30 @@ def _first_line(line: Line) -> dict[str, Any]:
     return line.fields
 
 
-def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -> None:
+def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -> CallSummary:
     if isinstance(line, HeaderLine):
         raise LineDefect("a second header")
     order.advance(line)
-    if isinstance(line, EventLine):
-        calls[line.call_index].add_event(raw)
-    elif isinstance(line, RequestLine):
+    if isinstance(line, RequestLine):
         calls.append(CallSummary(line.call_index, raw))
+    elif isinstance(line, EventLine):
+        calls[line.call_index].add_event(raw, is_canonical=line.is_canonical)
     else:
         calls[line.call_index].end(line)
+    return calls[line.call_index]
+
+
+def _add_next_event(raw: RawLine, summary: CallSummary | None, order: CallOrder, check_event: CheckEvent) -> bool:
+    """Index the next event of the call that the line before was of, the short way; False where the line isn't that."""
+    if summary is None:
+        return False
+    call_index = summary.call_index
+    event_index = order.next_event_index(call_index)
+    if event_index is None or not is_next_event(raw.raw, call_index, event_index, check_event):
+        return False
+    order.advance_event(call_index)
+    summary.add_event(raw, is_canonical=True)
+    return True
 
 
 def _batches(descriptor: int, start: int, end: int) -> Iterator[list[bytes]]:

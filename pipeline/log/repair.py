@@ -40,6 +40,7 @@ def repair_recording(path: PathLike, target: PathLike, check_event: CheckEvent) 
     target = Path(target)
     with survey_recording(path, check_event) as survey:
         if survey.header is None and not survey.complete:
+            # Nothing in it says that it ever was one, or it is of another version.
             raise survey.damage or RecordingFileError(path=survey.path, reason="this is not a recording")
         create_recording(target, _optional_fields(survey.header or {}))
         try:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RawLine", "read_range", "scan_lines"]
 
 _BUFFER_BYTES: Final = 1 << 18
+_new: Final = tuple.__new__
 
 
 class RawLine(NamedTuple):
@@ -22,9 +23,21 @@ class RawLine(NamedTuple):
     number: int  #: from 1
     offset: int  #: bytes from the start of the file
     raw: bytes  #: its line end included; cut short where `too_long`
-    end: int  #: offset of the next line
-    terminated: bool  #: False: the file ends in this line
-    too_long: bool  #: above MAX_LINE_BYTES
+
+    @property
+    def end(self) -> int:
+        """The offset behind `raw`."""
+        return self.offset + len(self.raw)
+
+    @property
+    def too_long(self) -> bool:
+        """Above MAX_LINE_BYTES."""
+        return len(self.raw) > MAX_LINE_BYTES
+
+    @property
+    def torn(self) -> bool:
+        """The file ends in this line."""
+        return not self.raw.endswith(LINE_END) and not self.too_long
 
 
 class _FromOffset(io.RawIOBase):
@@ -46,14 +59,11 @@ def scan_lines(descriptor: int, offset: int = 0, number: int = 1) -> Iterator[Ra
     """The lines from `offset` on, numbered from `number`. The descriptor's own position is not used."""
     file = io.BufferedReader(_FromOffset(descriptor, offset), _BUFFER_BYTES)
     while raw := file.readline(MAX_LINE_BYTES + 1):
-        terminated = raw.endswith(LINE_END)
-        too_long = not terminated and len(raw) > MAX_LINE_BYTES
-        end = offset + len(raw)
-        if too_long:
-            skipped, terminated = _skip_line(file)
-            end += skipped
-        yield RawLine(number, offset, raw, end, terminated, too_long)
-        offset, number = end, number + 1
+        yield _new(RawLine, (number, offset, raw))  # a RawLine(…), at half the cost: there is one a line
+        offset += len(raw)
+        number += 1
+        if len(raw) > MAX_LINE_BYTES and not raw.endswith(LINE_END):
+            offset += _skip_line(file)  # only now: most who meet such a line stop there
 
 
 def read_range(descriptor: int, start: int, end: int) -> bytes:
@@ -65,10 +75,10 @@ def read_range(descriptor: int, start: int, end: int) -> bytes:
     return b"".join(pieces)
 
 
-def _skip_line(file: "io.BufferedReader[Any]") -> tuple[int, bool]:
+def _skip_line(file: "io.BufferedReader[Any]") -> int:
     skipped = 0
     while piece := file.readline(_BUFFER_BYTES):
         skipped += len(piece)
         if piece.endswith(LINE_END):
-            return skipped, True
-    return skipped, False
+            break
+    return skipped

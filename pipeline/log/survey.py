@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
@@ -18,15 +18,15 @@ from openprogram.pipeline.log.lines import (
     Line,
     LineDefect,
     RequestLine,
-    accept_any_event,
-    event_payload,
-    load_payload,
-    parse_line,
+    WrongVersion,
 )
-from openprogram.pipeline.log.reader import CallSummary, parse_raw
+from openprogram.pipeline.log.reader import CallSummary, parse_raw, unchanged
 from openprogram.pipeline.log.scan import RawLine, scan_lines
+from openprogram.pipeline.log.strict_json import load_payload
 
 __all__ = ["LeftOut", "Survey", "survey_recording"]
+
+_INTERRUPTED: Final = "it has no call_end: its recording was interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,10 @@ class LeftOut:
 class Survey:
     """What was found. Close it, or use it as a context manager.
 
-    `path`; `header`: the header line, or None; `complete`: the whole calls in file order; `left_out`: the others;
-    `damage`: the first defect in the file, or None where the strict reader would take it; `line_count`: lines.
+    `path`; `header`: the header line, or None; `complete`: the whole calls in the order they begin in the file;
+    `left_out`: the others; `damage`: the first defect in the file, or None where the strict reader would take it;
+    `interrupted`: the only damage is what a killed writer leaves, calls without an end and a last line without
+    one, and so the file may be recorded into; `line_count`: lines.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -51,6 +53,7 @@ class Survey:
         self.complete: list[CallSummary] = []
         self.left_out: list[LeftOut] = []
         self.damage: RecordingFileError | None = None
+        self.interrupted = False
         self.line_count = 0
         self._descriptor = descriptor
         self._close = weakref.finalize(self, os.close, descriptor)
@@ -61,17 +64,16 @@ class Survey:
         return [call.call_index for call in self.left_out]
 
     def request(self, call: CallSummary) -> dict[str, JsonValue]:
-        """`model`, `context` and `options` of a complete call."""
-        line = parse_line(call.read_request(self._descriptor), accept_any_event)
-        if not isinstance(line, RequestLine):
-            raise RecordingFileError(path=self.path, reason="the file changed while it was read")
-        return line.request
+        """`model`, `context` and `options` of a complete call. Raises RecordingFileError: the file changed."""
+        with unchanged(self.path, call):
+            return call.read_request(self._descriptor)
 
     def events(self, call: CallSummary) -> Iterator[dict[str, JsonValue]]:
-        """The event dumps of a complete call."""
-        for batch in call.read_events(self._descriptor):
-            for line in batch:
-                yield load_payload(event_payload(line))
+        """The event dumps of a complete call. Raises as `request`."""
+        with unchanged(self.path, call):
+            for batch in call.read_events(self._descriptor):
+                for payload in batch:
+                    yield load_payload(payload)
 
     def close(self) -> None:
         """Let the file go; safe to call twice."""
@@ -87,6 +89,7 @@ class Survey:
 def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
     """Read past damage: a call counts as complete when its request, every event in order and its call_end are there.
 
+    In a file of another format version nothing counts: its lines may mean something else.
     Raises RecordingFileError only where the file can't be read at all.
     """
     path = Path(path)
@@ -96,9 +99,15 @@ def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
         for raw in scan_lines(survey._descriptor):
             survey.line_count = raw.number
             try:
-                surveyor.take(parse_raw(raw, check_event), raw)
+                line = parse_raw(raw, check_event)
+            except WrongVersion as defect:
+                surveyor.damage(defect, raw.number)
+                if raw.number == 1:
+                    return survey
             except LineDefect as defect:
-                surveyor.note(defect, raw)
+                surveyor.unreadable(defect, raw)
+            else:
+                surveyor.take(line, raw)
     surveyor.finish()
     return survey
 
@@ -109,83 +118,115 @@ class _Surveyor:
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._open: dict[int, CallSummary] = {}
-        self._broken: dict[int, LeftOut] = {}
+        self._left_out: set[int] = set()  # calls that are named in the survey: their further lines say nothing new
+        self._ended: set[int] = set()
         self._next_call_index = 0
+        self._torn: LineDefect | None = None
 
     def take(self, line: Line, raw: RawLine) -> None:
+        """A line that can be read, whether or not it may stand here."""
         if isinstance(line, HeaderLine):
-            if raw.number != 1:
-                raise LineDefect("a second header")
-            self._survey.header = line.fields
+            if raw.number == 1:
+                self._survey.header = line.fields
+            else:
+                self.damage(LineDefect("a second header"), raw.number)
             return
         if raw.number == 1:
-            self.note(LineDefect("the first line is not a header"), raw)
+            self.damage(LineDefect("the first line is not a header"), raw.number)
         if isinstance(line, RequestLine):
             self._begin(line, raw)
         elif isinstance(line, EventLine):
             self._event(line, raw)
         else:
-            self._end(line)
+            self._end(line, raw)
 
-    def _begin(self, line: RequestLine, raw: RawLine) -> None:
-        earlier = self._open.pop(line.call_index, None)
-        if earlier is not None:
-            self._leave_out(earlier.call_index, earlier.line_number, "another request with its call_index follows")
-        self._open[line.call_index] = CallSummary(line.call_index, raw)
-        self._broken.pop(line.call_index, None)
-        expected, self._next_call_index = self._next_call_index, line.call_index + 1
-        if line.call_index != expected:
-            raise LineDefect(f"call_index is {line.call_index}, expected {expected}", line.call_index)
-
-    def _event(self, line: EventLine, raw: RawLine) -> None:
-        call = self._call(line.call_index, "event")
-        if call is None:
+    def unreadable(self, defect: LineDefect, raw: RawLine) -> None:
+        """A line that is none. The call it was of, where that is known, is no longer whole."""
+        if raw.torn and raw.number > 1:
+            self._torn = defect  # the last line, and no damage to what was written before it
             return
-        if line.event_index != call.event_count:
-            reason = f"event_index is {line.event_index}, expected {call.event_count}"
-            self._break(call, reason)
-            raise LineDefect(reason, line.call_index)
-        call.add_event(raw)
+        self.damage(defect, raw.number)
+        call = self._open.get(defect.call_index) if defect.call_index is not None else None
+        if call is not None:
+            self._break(call, f"line {raw.number}: {defect.reason}")
 
-    def _end(self, line: CallEndLine) -> None:
-        call = self._call(line.call_index, "call_end")
-        if call is None:
-            return
-        if line.event_count != call.event_count:
-            reason = f"event_count is {line.event_count}, but {call.event_count} events are whole"
-            self._break(call, reason)
-            raise LineDefect(reason, line.call_index)
-        del self._open[line.call_index]
-        call.end(line)
-        self._survey.complete.append(call)
-
-    def _call(self, call_index: int, word: str) -> CallSummary | None:
-        call = self._open.get(call_index)
-        if call is None and call_index not in self._broken:
-            raise LineDefect(f"{word} without an open request before it", call_index)
-        return call
-
-    def _break(self, call: CallSummary, reason: str) -> None:
-        del self._open[call.call_index]
-        self._broken[call.call_index] = self._leave_out(call.call_index, call.line_number, reason)
-
-    def _leave_out(self, call_index: int, line_number: int, reason: str) -> LeftOut:
-        left_out = LeftOut(call_index, line_number, reason)
-        self._survey.left_out.append(left_out)
-        return left_out
-
-    def note(self, defect: LineDefect, raw: RawLine) -> None:
-        self._damage(defect.reason, raw.number, defect.call_index)
-
-    def _damage(self, reason: str, line_number: int | None, call_index: int | None) -> None:
+    def damage(self, defect: LineDefect, line_number: int | None) -> None:
+        """Keep the first defect of the file."""
         if self._survey.damage is None:
             self._survey.damage = RecordingFileError(
-                path=self._survey.path, reason=reason, line_number=line_number, call_index=call_index
+                path=self._survey.path,
+                reason=defect.reason,
+                line_number=line_number,
+                call_index=defect.call_index,
             )
 
     def finish(self) -> None:
-        if self._survey.line_count == 0:
-            self._damage("the file is empty, it has no header line", None, None)
-        for call in self._open.values():
-            self._leave_out(call.call_index, call.line_number, "it has no call_end: its recording was interrupted")
-            self._damage("the call has no call_end: its recording was interrupted", call.line_number, call.call_index)
+        """Take the end of the file."""
+        survey = self._survey
+        if survey.line_count == 0:
+            self.damage(LineDefect("the file is empty, it has no header line"), None)
+        survey.interrupted = survey.damage is None and (self._torn is not None or bool(self._open))
+        if self._torn is not None:
+            self.damage(self._torn, survey.line_count)
+        for call in list(self._open.values()):
+            self.damage(LineDefect(f"the call isn't whole: {_INTERRUPTED}", call.call_index), call.line_number)
+            self._break(call, _INTERRUPTED)
+        # A call is complete, or known not to be, at its last line; people and `repair` count calls by their first.
+        survey.complete.sort(key=lambda call: call.line_number)
+        survey.left_out.sort(key=lambda call: call.line_number)
+
+    def _begin(self, line: RequestLine, raw: RawLine) -> None:
+        call_index = line.call_index
+        if call_index != self._next_call_index:
+            reason = f"call_index is {call_index}, expected {self._next_call_index}"
+            self.damage(LineDefect(reason, call_index), raw.number)
+        self._next_call_index = call_index + 1
+        earlier = self._open.get(call_index)
+        if earlier is not None:
+            self._break(earlier, "another request with its call_index follows")
+        self._left_out.discard(call_index)
+        self._ended.discard(call_index)
+        self._open[call_index] = CallSummary(call_index, raw)
+
+    def _event(self, line: EventLine, raw: RawLine) -> None:
+        call = self._call(line, raw, "event")
+        if call is None:
+            return
+        if line.event_index != call.event_count:
+            self._refuse(call, f"event_index is {line.event_index}, expected {call.event_count}", raw)
+            return
+        call.add_event(raw, is_canonical=line.is_canonical)
+
+    def _end(self, line: CallEndLine, raw: RawLine) -> None:
+        call = self._call(line, raw, "call_end")
+        if call is None:
+            return
+        if line.event_count != call.event_count:
+            self._refuse(call, f"event_count is {line.event_count}, but {call.event_count} events are whole", raw)
+            return
+        del self._open[line.call_index]
+        self._ended.add(line.call_index)
+        call.end(line)
+        self._survey.complete.append(call)
+
+    def _call(self, line: EventLine | CallEndLine, raw: RawLine, word: str) -> CallSummary | None:
+        call_index = line.call_index
+        call = self._open.get(call_index)
+        if call is None and call_index in self._ended:
+            self.damage(LineDefect(f"{word} after the call_end", call_index), raw.number)
+        elif call is None and call_index not in self._left_out:
+            self.damage(LineDefect(f"{word} without a request before it", call_index), raw.number)
+            self._leave_out(LeftOut(call_index, raw.number, "its request is missing or can't be read"))
+        return call
+
+    def _refuse(self, call: CallSummary, reason: str, raw: RawLine) -> None:
+        self.damage(LineDefect(reason, call.call_index), raw.number)
+        self._break(call, f"line {raw.number}: {reason}")
+
+    def _break(self, call: CallSummary, reason: str) -> None:
+        del self._open[call.call_index]
+        self._leave_out(LeftOut(call.call_index, call.line_number, reason))
+
+    def _leave_out(self, call: LeftOut) -> None:
+        self._left_out.add(call.call_index)
+        self._survey.left_out.append(call)

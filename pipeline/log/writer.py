@@ -17,6 +17,7 @@ from openprogram.pipeline.log.lines import (
     CleanRequest,
     EventLine,
     HeaderLine,
+    Line,
     LineDefect,
     Outcome,
     RequestLine,
@@ -40,16 +41,18 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
     """A new recording with only its header, mode 0600, synced. `header_fields`: optional metadata.
 
     Raises RecordingFileError: the file exists, or can't be written; then no file is left.
+    RecordingValueError: the metadata isn't strict JSON.
     """
     path = Path(path)
+    header = _encode_header(header_fields)
     descriptor, is_new = open_or_create(path)
     try:
         if not is_new:
             raise RecordingFileError(path=path, reason="the file exists already")
         try:
-            _write_header(path, descriptor, header_fields)
+            _write_header(path, descriptor, header)
         except BaseException:
-            path.unlink(missing_ok=True)  # no partial file is left where none was
+            _remove_empty(path, descriptor)
             raise
     finally:
         os.close(descriptor)
@@ -64,15 +67,29 @@ class RecordingSink:
 
     `path`: the file. `header_fields`: optional metadata for a new file.
     Raises RecordingFileError: not a recording, damaged, or can't be opened for writing.
+    RecordingValueError: the metadata isn't strict JSON.
     """
+
+    _forked = threading.Lock()  # of the class: a sink's own may have been held by another thread when it forked
 
     def __init__(self, path: PathLike, header_fields: dict[str, JsonValue] | None = None) -> None:
         self.path = Path(path)
-        self._mutex = threading.Lock()
-        self._known_end = 0  # bytes of the file that this sink has seen, its own and those of others
-        self._line_count = 0
-        self._order = CallOrder()
-        self._open(header_fields or {})
+        self._forget()
+        header = _encode_header(header_fields or {})
+        self._descriptor, is_new = open_or_create(self.path)
+        self._hold()
+        try:
+            with file_errors(self.path, "lock"):
+                hold_shared(self._descriptor)
+            with self._appending("read"):
+                if self._line_count == 0:
+                    _write_header(self.path, self._descriptor, header)
+                    self._catch_up()
+        except BaseException:
+            if is_new and self._line_count == 0:
+                _remove_empty(self.path, self._descriptor)
+            self.close()
+            raise
 
     def begin_call(self, request: CleanRequest) -> "CallWriter":
         """Append a request line under the next call_index.
@@ -82,17 +99,17 @@ class RecordingSink:
         body = _encode_body(request)
         with self._appending("write the request"):
             call_index = self._order.next_call_index
-            self._append(encode_request(call_index, body), 1)
-            self._order.advance(RequestLine(call_index, request))
+            self._append(encode_request(call_index, body), [RequestLine(call_index, request)])
         return CallWriter(self, call_index)
 
     def append_events(self, call_index: int, first_index: int, events: Sequence[CleanEvent]) -> None:
-        """Append event lines in one write. Raises as `begin_call`."""
+        """Append event lines in one write. Raises as `begin_call`; then none of them is on file."""
+        if not events:
+            return
         data = b"".join(_encode_events(call_index, first_index, events))
+        lines = [EventLine(call_index, index, event) for index, event in enumerate(events, first_index)]
         with self._appending("write an event"):
-            self._append(data, len(events))
-            for offset, event in enumerate(events):
-                self._order.advance(EventLine(call_index, first_index + offset, event))
+            self._append(data, lines)
 
     def end_call(
         self,
@@ -102,27 +119,40 @@ class RecordingSink:
         outcome: Outcome,
         error: dict[str, JsonValue] | None,
     ) -> None:
-        """Append the last event lines, if any, and the call_end line in one write. Raises as `begin_call`."""
+        """Append the last event lines, if any, and the call_end line in one write. Raises as `append_events`."""
         count = first_index + len(events)
         data = b"".join(_encode_events(call_index, first_index, events))
-        data += encode_call_end(call_index, count, outcome, error)
+        data += _encode_end(call_index, count, outcome, error)
+        lines: list[EventLine | CallEndLine] = [
+            EventLine(call_index, index, event) for index, event in enumerate(events, first_index)
+        ]
+        lines.append(CallEndLine(call_index, count, outcome, error))
         with self._appending("write the call's end"):
-            self._append(data, len(events) + 1)
-            for offset, event in enumerate(events):
-                self._order.advance(EventLine(call_index, first_index + offset, event))
-            self._order.advance(CallEndLine(call_index, count, outcome, error))
+            self._append(data, lines)
 
     def sync(self) -> None:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
 
         Raises RecordingFileError.
         """
+        self._leave_parent()
         with file_errors(self.path, "sync"):
-            os.fsync(self._descriptor)
+            with self._mutex:
+                self._refuse_closed("sync")
+                # A copy: the wait must hold up no append, and `close` may not take the descriptor away meanwhile.
+                descriptor = os.dup(self._descriptor)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def close(self) -> None:
         """Let the file go; safe to call twice. Calls still running then fail to write."""
-        self._close()
+        if os.getpid() != self._pid:
+            self._release()
+            return
+        with self._mutex:  # not in the middle of an append: the number would soon be another file's
+            self._release()
 
     def __enter__(self) -> Self:
         return self
@@ -132,47 +162,54 @@ class RecordingSink:
 
     # ---- the file
 
-    def _open(self, header_fields: dict[str, JsonValue]) -> None:
-        self._descriptor, is_new = open_or_create(self.path)
+    def _forget(self) -> None:
+        """Know nothing of the file's content: the next append reads it all."""
+        self._mutex = threading.Lock()
+        self._known_end = 0  # bytes of the file that this sink has seen, its own and those of others
+        self._line_count = 0
+        self._order = CallOrder()
+
+    def _hold(self) -> None:
         self._pid = os.getpid()
-        self._close = weakref.finalize(self, os.close, self._descriptor)
-        try:
-            with file_errors(self.path, "lock"):
-                hold_shared(self._descriptor)
-            with self._appending("read"):
-                if self._line_count == 0:
-                    _write_header(self.path, self._descriptor, header_fields)
-                    self._catch_up()
-        except BaseException:
-            if is_new and self._line_count == 0:
-                self.path.unlink(missing_ok=True)  # no partial file is left where none was
-            self._close()
-            raise
+        self._release = weakref.finalize(self, os.close, self._descriptor)
 
     @contextmanager
     def _appending(self, doing: str) -> Iterator[None]:
         """Alone in this process and among processes, up to date with what others appended."""
+        self._leave_parent()
         with self._mutex:
-            if os.getpid() != self._pid:
-                self._reopen_after_fork()
+            self._refuse_closed(doing)
             with file_errors(self.path, doing), exclusive(self._descriptor, LockRange.APPEND):
                 self._refuse_replaced()
                 self._catch_up()
                 yield
 
-    def _reopen_after_fork(self) -> None:
-        # A forked child shares the parent's open file description, and so its locks: it needs one of its own.
-        descriptor = open_existing(self.path, writing=True)
-        self._close()
-        self._descriptor, self._pid = descriptor, os.getpid()
-        self._close = weakref.finalize(self, os.close, descriptor)
-        hold_shared(descriptor)
+    def _refuse_closed(self, doing: str) -> None:
+        if not self._release.alive:
+            raise RecordingFileError(path=self.path, reason=f"cannot {doing}: the recording was closed")
+
+    def _leave_parent(self) -> None:
+        """Give a forked child an open file description of its own: with the parent's it shares the locks too.
+
+        What the sink knew is read again: the fork may have copied it in the middle of another thread's append.
+        """
+        if os.getpid() == self._pid:
+            return
+        with RecordingSink._forked:
+            if os.getpid() == self._pid or not self._release.alive:
+                return
+            self._release()
+            self._forget()
+            self._descriptor = open_existing(self.path, writing=True)
+            self._hold()
+            with file_errors(self.path, "lock"):
+                hold_shared(self._descriptor)
 
     def _refuse_replaced(self) -> None:
         ours = os.fstat(self._descriptor)
         try:
             there = os.stat(self.path, follow_symlinks=False)  # noqa: PTH116 - one call for the path, none for an object
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             there = None
         if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
             happened = "removed" if there is None else "replaced"
@@ -189,17 +226,13 @@ class RecordingSink:
         if os.fstat(self._descriptor).st_size == self._known_end:
             return
         for raw in scan_lines(self._descriptor, self._known_end, self._line_count + 1):
-            if not raw.terminated and raw.number > 1:
+            if raw.torn and raw.number > 1:
                 # Appends are whole lines under the lock we hold, so whoever wrote this was killed in the middle.
                 os.ftruncate(self._descriptor, raw.offset)
                 get_logger().warning("recording.torn_line_cut", line_number=raw.number, bytes=raw.end - raw.offset)
                 break
             try:
-                line = parse_raw(raw, accept_any_event)
-                if isinstance(line, HeaderLine) != (raw.number == 1):
-                    raise LineDefect("the first line is not a header" if raw.number == 1 else "a second header")
-                if not isinstance(line, HeaderLine):
-                    self._order.advance(line)
+                self._take(parse_raw(raw, accept_any_event), raw.number)
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=self.path,
@@ -211,10 +244,23 @@ class RecordingSink:
                 ) from None
             self._known_end, self._line_count = raw.end, raw.number
 
-    def _append(self, data: bytes, line_count: int) -> None:
+    def _take(self, line: Line, number: int) -> None:
+        if isinstance(line, HeaderLine) != (number == 1):
+            raise LineDefect("the first line is not a header" if number == 1 else "a second header")
+        if not isinstance(line, HeaderLine):
+            self._order.advance(line)
+
+    def _append(self, data: bytes, lines: Sequence[RequestLine | EventLine | CallEndLine]) -> None:
+        """Write the lines of one call, if they may stand here. Raises RecordingFileError, OSError; nothing written."""
+        try:
+            self._order.check(lines[0])  # the others follow from it
+        except LineDefect as defect:
+            raise RecordingFileError(path=self.path, reason=defect.reason, call_index=defect.call_index) from None
         _write_whole(self._descriptor, data, self._known_end)
+        for line in lines:
+            self._order.advance(line)
         self._known_end += len(data)
-        self._line_count += line_count
+        self._line_count += len(lines)
 
 
 class CallWriter:
@@ -249,6 +295,13 @@ class CallWriter:
         self._sink.sync()
 
 
+def _encode_header(fields: dict[str, JsonValue]) -> bytes:
+    try:
+        return encode_header(fields)
+    except NotJson as error:
+        raise RecordingValueError(field_path=error.field_path or "the header", reason=error.reason) from None
+
+
 def _encode_body(request: CleanRequest) -> bytes:
     try:
         return encode_request_body(request)
@@ -270,11 +323,28 @@ def _encode_event(call_index: int, event_index: int, event: CleanEvent) -> bytes
         ) from None
 
 
-def _write_header(path: Path, descriptor: int, header_fields: dict[str, JsonValue]) -> None:
+def _encode_end(call_index: int, count: int, outcome: Outcome, error: dict[str, JsonValue] | None) -> bytes:
+    try:
+        return encode_call_end(call_index, count, outcome, error)
+    except NotJson as failure:
+        raise RecordingValueError(field_path=failure.field_path or "the call's end", reason=failure.reason) from None
+
+
+def _write_header(path: Path, descriptor: int, header: bytes) -> None:
     with file_errors(path, "write the header"):
-        _write_whole(descriptor, encode_header(header_fields), 0)
-        os.fsync(descriptor)
-        sync_folder(path)
+        _write_whole(descriptor, header, 0)
+        try:
+            os.fsync(descriptor)
+            sync_folder(path)
+        except BaseException:
+            os.ftruncate(descriptor, 0)
+            raise
+
+
+def _remove_empty(path: Path, descriptor: int) -> None:
+    """Leave no file where none was; one that another process has begun to record into meanwhile stays."""
+    if os.fstat(descriptor).st_size == 0:
+        path.unlink(missing_ok=True)
 
 
 def _write_whole(descriptor: int, data: bytes, end: int) -> None:
@@ -284,6 +354,6 @@ def _write_whole(descriptor: int, data: bytes, end: int) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
     except BaseException:
-        if len(view) < len(data):
+        if os.fstat(descriptor).st_size > end:
             os.ftruncate(descriptor, end)
         raise
