@@ -5,6 +5,7 @@ consumer's `CallStream` only receives, so nothing of ours is open across a `yiel
 """
 
 import asyncio
+import sys
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -25,6 +26,9 @@ T = TypeVar("T")
 
 #: Seconds that the consumer waits for a call to end after leaving it: its source closes, its end is written.
 _END_S: Final = 15.0
+
+#: The event loop itself holds its tasks weakly; one whose consumer is gone still has to close its source.
+_running: Final[set[asyncio.Task[None]]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,10 @@ async def run_stages(first: Any, stages: Sequence[Stage], last: ObjectSendStream
             group.start_soon(stages[-1].run, receive, last)
     except BaseExceptionGroup as failures:
         failure = _first_failure(failures)
+    else:
+        if group.cancel_scope.cancel_called:
+            # A stage's task was cancelled, and not through this group: it would look like a stream that just ended.
+            failure = RuntimeError("a task of the call was cancelled from inside, such as by its provider")
     if failure is not None:
         raise failure  # outside the handler: its own cause and context stay as they are
 
@@ -83,19 +91,34 @@ class CallHost(Generic[T]):
         self.finished = anyio.Event()
         self._run = run
         self._task: asyncio.Task[None] | None = None
+        self._begun = False
 
     def start(self) -> MemoryObjectReceiveStream[Batch[T]]:
         """Create the host task, in the consumer's context."""
         send, receive = anyio.create_memory_object_stream[Batch[T]](0)
         self._task = asyncio.get_running_loop().create_task(self._main(send), name="openprogram call")
+        _running.add(self._task)
         # Not a `finally` in the task: one that is cancelled before its first step runs no line of its own.
         self._task.add_done_callback(lambda _: self._done(send))
         return receive
 
+    async def begun(self) -> None:
+        """The request is on file, or was compared: the call counts. Goes no further where the consumer left already."""
+        self._begun = True
+        if self.leaving is not None:
+            assert self._task is not None
+            self._task.cancel()
+            await anyio.sleep_forever()
+
     def leave(self, outcome: Outcome) -> None:
-        """End the call because its consumer is gone. Only in the loop's own thread."""
-        if self._task is not None and not self._task.done():
-            self.leaving = self.leaving or outcome
+        """End the call because its consumer is gone. Only in the loop's own thread.
+
+        A call that has not begun yet begins first: whether it is on file must not depend on the loop's turns.
+        """
+        if self._task is None or self._task.done() or self.leaving is not None:
+            return
+        self.leaving = outcome
+        if self._begun:
             self._task.cancel()
 
     def when_finished(self, callback: Callable[[], None]) -> None:
@@ -116,6 +139,8 @@ class CallHost(Generic[T]):
             send.close()
 
     def _done(self, send: MemoryObjectSendStream[Batch[T]]) -> None:
+        if self._task is not None:
+            _running.discard(self._task)
         send.close()
         self.finished.set()
 
@@ -155,8 +180,12 @@ class CallStream(Generic[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the call where it stands; safe at any position, and twice. Outcome `abandoned` unless it was over."""
-        await self._end("abandoned")
+        """End the call where it stands; safe at any position, and twice.
+
+        Outcome `abandoned` unless it was over; `cancelled` where a cancellation on its way closes it.
+        """
+        # A consumer that is cancelled while it holds an event closes from its `finally` or `async with`.
+        await self._end("cancelled" if isinstance(sys.exception(), asyncio.CancelledError) else "abandoned")
 
     async def _fill(self) -> None:
         if self._closed:
@@ -197,16 +226,19 @@ class CallStream(Generic[T]):
             return
         self._batch.clear()
         self._host.leave(outcome)
-        if self._receive is not None:
-            with anyio.move_on_after(_END_S, shield=True):
-                await self._host.finished.wait()
-        self._release()
+        try:
+            if self._receive is not None:
+                with anyio.move_on_after(_END_S, shield=True):
+                    await self._host.finished.wait()
+        finally:
+            self._release()  # also where a second cancellation ends the wait
 
     def _release(self) -> None:
         self._closed = True
         if self._receive is not None:
             self._finalizer.detach()
-            self._receive.close()
+            # Not before the host is done: a stage that sends would see a broken stream instead of its cancellation.
+            self._host.when_finished(self._receive.close)
 
 
 def _dropped(loop: asyncio.AbstractEventLoop, host: CallHost[Any], receive: MemoryObjectReceiveStream[Any]) -> None:
@@ -216,7 +248,7 @@ def _dropped(loop: asyncio.AbstractEventLoop, host: CallHost[Any], receive: Memo
         host.leave("abandoned")
         host.when_finished(receive.close)
 
-    if loop.is_closed():
-        receive.close()
-    else:
+    try:
         loop.call_soon_threadsafe(end)
+    except RuntimeError:  # the loop is closed, and its tasks with it
+        receive.close()

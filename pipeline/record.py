@@ -1,7 +1,7 @@
 """Record: request ─▶ normalize ─▶ redact ─▶ write ─▶ live ─▶ redact ─▶ write ─▶ decode ─▶ consumer."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -55,7 +55,7 @@ class Recorder(Generic[T]):
         send: MemoryObjectSendStream[Batch[T]],
         host: CallHost[T],
     ) -> None:
-        call = _RecordedCall[T](self._sink, self._clock)
+        call = _RecordedCall[T](self._sink, self._clock, host.begun)
         stages = [
             Stage(partial(normalize, codec=self._requests)),
             Stage(redact_request),
@@ -78,14 +78,16 @@ class Recorder(Generic[T]):
 class _RecordedCall(Generic[T]):
     """What a call in the making owns: its writer, once the request is on file, and what still waits in redaction."""
 
-    def __init__(self, sink: RecordingSink, clock: Callable[[], float]) -> None:
+    def __init__(self, sink: RecordingSink, clock: Callable[[], float], begun: Callable[[], Awaitable[None]]) -> None:
         self.redaction = EventRedaction[T]()
         self._sink, self._clock, self._started = sink, clock, clock()
+        self._begun = begun
         self._writer: CallWriter | None = None
         self._redacted_requests = 0
 
-    def began(self, call: CleanCall, writer: CallWriter) -> None:
+    async def began(self, call: CleanCall, writer: CallWriter) -> None:
         self._redacted_requests, self._writer = call.count, writer
+        await self._begun()
 
     def writer(self) -> CallWriter:
         assert self._writer is not None  # events follow the request through the same chain

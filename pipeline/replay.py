@@ -67,11 +67,16 @@ class Replayer(Generic[T]):
         """One call, not begun yet."""
         return CallStream(partial(self._run, request))
 
-    async def _run(self, request: Any, send: MemoryObjectSendStream[Batch[T]], _host: CallHost[T]) -> None:
+    async def _run(self, request: Any, send: MemoryObjectSendStream[Batch[T]], host: CallHost[T]) -> None:
+        async def choose(call: CleanCall) -> ServedCall:
+            served = self._choose(call)
+            await host.begun()
+            return served
+
         stages = [
             Stage(partial(normalize, codec=self._requests)),
             Stage(redact_request),
-            Stage(partial(compare, choose=self._choose)),
+            Stage(partial(compare, choose=choose)),
             Stage(partial(read, recording=self.recording)),
             Stage(partial(decode, value=self._event)),
         ]

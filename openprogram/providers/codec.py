@@ -99,7 +99,8 @@ class AssistantEventCodec:
 
 def _python(value: BaseModel) -> dict[str, Any]:
     # mode="python": the JSON mode would replace lone surrogates in keys, so that two keys could become one.
-    return value.model_dump(mode="python", warnings=False)
+    # serialize_as_any: what a subclass adds, such as a Tool of another package, is sent and so recorded as well.
+    return value.model_dump(mode="python", warnings=False, serialize_as_any=True)
 
 
 def _recorded_options(options: StreamOptions) -> dict[str, Any]:

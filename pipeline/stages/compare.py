@@ -1,6 +1,6 @@
 """Two requests, or any two JSON values: the first place where they differ. In replay, the sink for requests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -125,9 +125,9 @@ def _lists_differ(
 async def compare(
     receive: ObjectReceiveStream[CleanCall],
     send: ObjectSendStream[ServedCall],
-    choose: Callable[[CleanCall], ServedCall],
+    choose: Callable[[CleanCall], Awaitable[ServedCall]],
 ) -> None:
     """The stage: `choose` finds the recorded call that answers. Raises ReplayMismatch; then no call is consumed."""
     async with receive, send:
         async for call in receive:
-            await send.send(choose(call))
+            await send.send(await choose(call))

@@ -1,17 +1,17 @@
 """The live source: a provider's own stream, dumped where it is born. Nothing in replay imports this."""
 
-import math
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
-from anyio import current_effective_deadline, get_cancelled_exc_class, move_on_after
+from anyio import get_cancelled_exc_class, move_on_after
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.codec import EventCodec
 from openprogram.pipeline.errors import RecordingValueError
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CleanCall
 from openprogram.pipeline.json_value import NotJson
-from openprogram.pipeline.streams import send_at_once
+from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.streams import is_cancelled, send_at_once
 
 __all__ = ["live"]
 
@@ -42,7 +42,7 @@ async def live(
             except Exception as failure:  # noqa: BLE001 - whatever it is, it is the consumer's to see
                 await send.send([_failed(failure)])
             except get_cancelled_exc_class() as cancellation:
-                if current_effective_deadline() == -math.inf:
+                if is_cancelled():
                     raise  # the call itself is being ended
                 await send.send(
                     [_failed(RuntimeError(f"the provider's stream was cancelled from inside: {cancellation!r}"))]
@@ -62,7 +62,8 @@ async def _pump(
             # In one batch, so that the call's end is on file before anybody sees the terminal event.
             await send.send([item, CallClosed("complete")])
             return
-        await send_at_once(send, [item])
+        batch: Batch[CallEvent[T] | CallClosed] = [item]
+        await send_at_once(send, batch)
         index += 1
     await send.send([CallClosed("error", error=dict(_NO_TERMINAL))])
 
@@ -81,7 +82,12 @@ def _failed(failure: Exception) -> CallClosed:
 
 
 async def _close(source: Any) -> None:
+    """Close the provider's stream. What that raises comes after the call's end, and changes nothing about it."""
     aclose = getattr(source, "aclose", None)
-    if aclose is not None:
+    if aclose is None:
+        return
+    try:
         with move_on_after(_CLOSE_S, shield=True):
             await aclose()
+    except Exception as failure:  # noqa: BLE001 - whatever it is, the events decide how the call ended
+        get_logger().warning("recording.close_failed", error_type=type(failure).__name__)

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
+from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
 from openprogram.pipeline.redaction import StreamRedactor, redact
 from openprogram.pipeline.streams import merged
@@ -62,8 +63,8 @@ class EventRedaction(Generic[T]):
         """The stream is over: decide what still waits."""
         return self._pair(self._redactor.close())
 
-    def _pair(self, dumps: Iterable[dict[str, object]]) -> list[WrittenEvent[T]]:
-        return [WrittenEvent(self._waiting.popleft(), CleanEvent(dump)) for dump in dumps]  # type: ignore[arg-type]
+    def _pair(self, dumps: Iterable[dict[str, JsonValue]]) -> list[WrittenEvent[T]]:
+        return [WrittenEvent(self._waiting.popleft(), CleanEvent(dump)) for dump in dumps]
 
 
 def _clean_closed(closed: CallClosed) -> CallClosed:

@@ -1,6 +1,6 @@
 """The recording sink: requests and events go to the file first, and on from here only then."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from anyio import to_thread
@@ -18,12 +18,12 @@ async def write_request(
     receive: ObjectReceiveStream[CleanCall],
     send: ObjectSendStream[CleanCall],
     sink: RecordingSink,
-    began: Callable[[CleanCall, CallWriter], None],
+    began: Callable[[CleanCall, CallWriter], Awaitable[None]],
 ) -> None:
     """The stage, for requests. `began` learns the writer of the call. Raises RecordingFileError: nothing goes live."""
     async with receive, send:
         async for call in receive:
-            began(call, sink.begin_call(call.request))
+            await began(call, sink.begin_call(call.request))
             await send.send(call)
 
 
