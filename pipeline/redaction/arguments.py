@@ -125,7 +125,11 @@ class ArgumentsScanner:
             self._expect, self._place = "value", frame.scope.place(frame.key)
         elif found == "," and expect == "comma" and frame is not None:
             self._expect = "key" if isinstance(frame.scope, ObjectScope) else "value"
-        elif frame is not None and found == ("}" if isinstance(frame.scope, ObjectScope) else "]") and expect in ("comma", "member", "item"):
+        elif (
+            frame is not None
+            and found == ("}" if isinstance(frame.scope, ObjectScope) else "]")
+            and expect in ("comma", "member", "item")
+        ):
             self._frames.pop()
             self._end_value(None)
         else:

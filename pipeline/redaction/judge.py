@@ -62,7 +62,8 @@ _CODE: Final = re.compile(
     | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
     | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
     | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
-    | [A-Za-z][\w-]*[:=]$ """
+    | [A-Za-z][A-Za-z_-]{0,30}[:=]$
+    | (?:sha\d{1,3}|md5|SHA\d{1,3}|MD5)[:=-] """
 )
 _WORD_LIKE: Final = re.compile(r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|[a-z]+[A-Z][a-z]+")
 _PARTS: Final = re.compile(r"[^A-Za-z0-9]+")
@@ -86,34 +87,41 @@ def is_random(value: str, *, least: int = 16) -> bool:
     return any(len(part) >= 8 and _WORD_LIKE.fullmatch(part) is None for part in _PARTS.split(value))
 
 
-def is_secret_value(value: str, proof: Proof, *, whole: bool = True) -> bool:
-    """Whether `value`, the first WINDOW characters at most, passes for a secret. `whole`: the value ends there."""
-    if is_stand_in(value):
-        return False
+def is_secret_value(value: str, proof: Proof) -> bool:
+    """Whether `value`, WINDOW characters at most, passes for a secret."""
     if proof is Proof.PLACE:
-        return True
-    if _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
-        return False
-    if _ALGORITHM.fullmatch(value) or _CODE.match(value):
+        return not is_stand_in(value)
+    if proof is Proof.DATA:
+        return len(value) >= 4 and not _PHRASE.fullmatch(value) and not is_stand_in(value) and not _is_code(value)
+    return _looks_secret(value, proof) and not is_stand_in(value) and not _is_code(value)
+
+
+def _looks_secret(value: str, proof: Proof) -> bool:
+    if len(value) < 6 or " " in value or (value.isalpha() and (value.islower() or value.istitle())):
         return False
     digit, letter = _HAS_DIGIT.search(value) is not None, _HAS_LETTER.search(value) is not None
-    if proof is Proof.DATA:
-        return len(value) >= 4 and _PHRASE.fullmatch(value) is None
-    if " " in value:
-        return False
-    if proof is Proof.NAMED:
-        if digit and letter:
-            return len(value) >= 6
-        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value) is not None)
     if proof is Proof.ALONE:
         return digit and (
             _STRONG.fullmatch(value) is not None or (_MIXED.search(value) is not None and is_random(value))
         )
+    if proof is Proof.NAMED:
+        if digit and letter:
+            return True
+        if digit:
+            return len(value) >= 12 and value.isdigit()
+        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value) is not None)
     if len(value) < 8 or not digit or not letter:
         return is_random(value, least=20)
-    if _SYMBOL.search(value[1:]) and len(value) >= 10 and value != value.lower():
+    if _SYMBOL.search(value, 1) and len(value) >= 10 and value != value.lower():
         return True
     return is_random(value, least=10) or _passphrase(value)
+
+
+def _is_code(value: str) -> bool:
+    """A number with a unit, the name of an algorithm, an identifier, a call."""
+    if _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
+        return True
+    return _ALGORITHM.fullmatch(value) is not None or _CODE.match(value) is not None
 
 
 def _passphrase(value: str) -> bool:

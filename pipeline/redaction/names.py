@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["SECRET_FIELD_NAMES", "SECRET_PLACEHOLDER", "Secrecy", "is_cookie_name", "name_secrecy"]
+__all__ = ["KEY_OWNERS", "SECRET_FIELD_NAMES", "SECRET_PLACEHOLDER", "Secrecy", "name_secrecy"]
 
 SECRET_PLACEHOLDER: Final = "[secret removed]"
 
@@ -57,9 +57,24 @@ _EXACT: Final = frozenset(_squeeze(name) for name in SECRET_FIELD_NAMES)
 #: Ends of a name (without case and separators) that make it a secret: `PGPASSWORD`, `hubtoken`, `clientSecret`.
 _SECRET_ENDS: Final = ("token", "secret", "password", "passwd", "passphrase", "passcode", "apikey", "accesskey")
 #: Last words that do so only as words of their own: `user_pwd`, but not `bypass`.
-_SECRET_WORDS: Final = frozenset({"pwd", "passwort", "kennwort", "jwt", "pat", "psk", "requirepass", "masterauth"})
+_SECRET_WORDS: Final = frozenset(
+    {
+        "pwd",
+        "passwort",
+        "kennwort",
+        "jwt",
+        "pat",
+        "psk",
+        "pw",
+        "requirepass",
+        "masterpass",
+        "masterauth",
+        "passe",
+        "passkey",
+    }
+)
 #: Words that make a following `key` a credential.
-_KEY_OWNERS: Final = frozenset(
+KEY_OWNERS: Final = frozenset(
     """access account admin anthropic api app application auth aws azure cipher client consumer crypto datadog
     decryption deepseek deploy encrypt encryption function gemini github gitlab google groq hmac host
     huggingface instance integration jwt license livekit mailgun management master mistral openai
@@ -114,12 +129,7 @@ def name_secrecy(name: str) -> Secrecy:
     if joined.endswith(_SECRET_ENDS) or last in _SECRET_WORDS or (last == "pass" and before):
         return Secrecy.STRING
     if last == "key":
-        return Secrecy.STRING if before in _KEY_OWNERS else Secrecy.PERHAPS if not before else Secrecy.NONE
-    if last.endswith("key") and last[:-3] in _KEY_OWNERS:
+        return Secrecy.STRING if before in KEY_OWNERS else Secrecy.PERHAPS if not before else Secrecy.NONE
+    if last.endswith("key") and last[:-3] in KEY_OWNERS:
         return Secrecy.STRING
     return Secrecy.PERHAPS if last in _PERHAPS_WORDS else Secrecy.NONE
-
-
-def is_cookie_name(name: str) -> bool:
-    """Whether a header of this name holds cookies, `name=value` pairs."""
-    return _squeeze(name) in {"cookie", "setcookie"}

@@ -17,7 +17,7 @@ from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 __all__ = ["LEFT_CONTEXT", "NeedMore", "Reader", "Stop"]
 
 #: Characters to the left of a trigger that a rule may look at.
-LEFT_CONTEXT: Final = 96
+LEFT_CONTEXT: Final = 320
 _WIDTH: Final = len(SECRET_PLACEHOLDER)
 _COLOUR_CODE: Final = re.compile(r"\x1b\[[0-9;]{0,12}m\Z")
 
@@ -37,11 +37,12 @@ class Reader:
     `hold`: where the text that the running rule may remove begins; what stands before it needs not wait.
     """
 
-    __slots__ = ("closed", "end", "floor", "hold", "text")
+    __slots__ = ("closed", "end", "floor", "hold", "past", "text")
 
     def __init__(self, text: str = "", *, closed: bool = False) -> None:
         self.text, self.end, self.closed = text, len(text), closed
         self.floor, self.hold = -1, len(text)
+        self.past = ""  # redacted text that ends at `floor`
 
     def char(self, index: int) -> str:
         """The character at `index`, or "" where the text has ended. Raises NeedMore, Stop."""
@@ -97,6 +98,12 @@ class Reader:
     def before(self, index: int, count: int) -> str:
         """At most `count` characters that stand before `index` in the redacted text, none of a placeholder."""
         return self.text[max(self.floor, index - count, 0) : index]
+
+    def context(self, index: int, count: int) -> str:
+        """At most `count` characters of the redacted text before `index`, placeholders included."""
+        if self.floor < 0 or index - count >= self.floor:
+            return self.text[max(index - count, 0) : index]
+        return (self.past + self.text[self.floor : index])[-count:]
 
     def at_word_start(self, index: int) -> bool:
         """Whether a word may begin at `index`: no letter, digit or `_` before it, or a terminal's colour code."""

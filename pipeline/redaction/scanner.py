@@ -16,7 +16,7 @@ from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 __all__ = ["Piece", "Scanner", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
-_KEPT: Final = LEFT_CONTEXT + 160
+_KEPT: Final = LEFT_CONTEXT + 64
 
 
 class Piece(NamedTuple):
@@ -117,12 +117,19 @@ class Scanner:
     def _begin(self, span: Span, pieces: list[Piece]) -> None:
         self._keep(pieces, span.start)
         if span.swallow is None and self._reader.text.startswith(SECRET_PLACEHOLDER, span.start):
+            self._remember(span.start)
             self._keep(pieces, span.end)
             self._position = self._reader.floor = span.end
             return
         self.count += 1
+        self._remember(span.start)
         self._owed, self._swallow = SECRET_PLACEHOLDER, span.swallow
         self._drop(pieces, span.end)
+
+    def _remember(self, start: int) -> None:
+        """A placeholder stands at `start` from now on: what rules see to the left of what follows it."""
+        reader = self._reader
+        reader.past = reader.context(start, LEFT_CONTEXT) + SECRET_PLACEHOLDER
 
     def _go_on(self, pieces: list[Piece]) -> bool:
         """Drop more of the secret. Whether it has ended."""

@@ -13,12 +13,12 @@ from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER, Secrecy, na
 from openprogram.pipeline.redaction.reader import NeedMore, Reader
 from openprogram.pipeline.redaction.spans import Match, Span, kept
 
-__all__ = ["MAX_NAME", "OPENINGS", "ListScope", "ObjectScope", "Place"]
+__all__ = ["MAX_NAME", "NAME_KEYS", "OPENINGS", "ListScope", "ObjectScope", "Place", "place_of"]
 
 #: Characters of a string that may be a name; a longer one is none.
 MAX_NAME: Final = 128
 #: Keys whose string names what a value key beside it holds: `{"name": "Authorization", "value": …}`.
-_NAME_KEYS: Final = frozenset("name key field header variable var param parameter option headername".split())
+NAME_KEYS: Final = frozenset("name key field header variable var param parameter option headername".split())
 _VALUE_KEYS: Final = frozenset("value val content secretstring stringvalue plaintext headervalue".split())
 #: Keys of lists whose first item is a user and whose second a password: `"auth": ["bob", …]`.
 _LOGIN_KEYS: Final = frozenset("login auth basicauth basic_auth httpauth http_auth credentials userpass".split())
@@ -82,6 +82,11 @@ _PLACES: Final = {
 }
 
 
+def place_of(key: str) -> Place:
+    """The place of a value under `key`, whatever its neighbours."""
+    return _PLACES[name_secrecy(key)]
+
+
 class ObjectScope:
     """The members of one object, in their order."""
 
@@ -108,14 +113,14 @@ class ObjectScope:
 
     def place(self, key: str) -> Place:
         """The place of the value under `key` (the key to record)."""
-        place = _PLACES[name_secrecy(key)]
+        place = place_of(key)
         if self._named and place is Place.LOOK and key.lower() in _VALUE_KEYS:
             return Place.STRING if self._named >= Secrecy.STRING else Place.NAMED
         return place
 
     def saw(self, key: str, text: str) -> None:
         """The string `text`, redacted, stands under `key`."""
-        if key.lower() in _NAME_KEYS:
+        if key.lower() in NAME_KEYS:
             self._named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
 
 
@@ -137,7 +142,8 @@ class ListScope:
 
     def saw(self, text: str | None) -> None:
         """The item was the string `text`, redacted, or something else."""
-        self._named = text is not None and (
-            self._login or (len(text) <= MAX_NAME and name_secrecy(text.lstrip("-")) >= Secrecy.STRING)
-        )
+        if text is None:
+            self._named = self._login = False
+            return
+        self._named = self._login or (len(text) <= MAX_NAME and name_secrecy(text.lstrip("-")) >= Secrecy.STRING)
         self._login = False

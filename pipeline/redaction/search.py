@@ -29,34 +29,60 @@ def _prefixes(literal: str, *, folded: bool) -> str:
     return pattern + r"\Z"
 
 
-def _compile(*, opened: bool) -> tuple[re.Pattern[str], tuple[int, ...]]:
+def _compile() -> tuple[re.Pattern[str], tuple[int, ...]]:
     """The search, and for each of its groups the number of the literal that it stands for.
 
-    Every alternative begins with its anchor as a plain character: then the search engine skips, in C, all text
-    that has no anchor. `opened`: for literals that the end of the text cuts short.
+    Every alternative begins with its anchor as a plain character, and goes on with plain characters where it can:
+    then the search engine skips in C what has no anchor, and leaves most anchors at the first look behind them.
     """
     groups: list[int] = []
+    alternatives = []
+    for anchor, numbers in sorted(_by_anchor().items()):
+        # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
+        numbers.sort(key=lambda number: (-_LITERALS[number][0].anchor, -len(_LITERALS[number][0].literal)))
+        heads: dict[str, list[int]] = {}
+        for number in numbers:
+            t = _LITERALS[number][0]
+            after, before = t.literal[t.anchor + 1 :][:1], t.literal[: t.anchor][-1:]
+            heads.setdefault(
+                _pattern(after, folded=t.folded) if after else f"(?<={_pattern(before, folded=t.folded)}.)", []
+            ).append(number)
+        rows = []
+        for head, members in heads.items():
+            tails = []
+            for number in members:
+                t = _LITERALS[number][0]
+                groups.append(number)
+                behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
+                tails.append(_pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + "()")
+            rows.append(head + (tails[0] if len(tails) == 1 else f"(?:{'|'.join(tails)})"))
+        alternatives.append(re.escape(anchor) + (rows[0] if len(rows) == 1 else f"(?:{'|'.join(rows)})"))
+    return re.compile("|".join(alternatives)), tuple(groups)
+
+
+def _by_anchor() -> dict[str, list[int]]:
     by_anchor: dict[str, list[int]] = {}
     for number, (t, _) in enumerate(_LITERALS):
         anchor = t.literal[t.anchor]
         for form in sorted({anchor.lower(), anchor.upper()}) if t.folded else [anchor]:
             by_anchor.setdefault(form, []).append(number)
+    return by_anchor
+
+
+def _compile_open() -> re.Pattern[str]:
+    """The search for literals that the end of the text cuts short behind their anchor."""
     alternatives = []
-    for anchor, numbers in sorted(by_anchor.items()):
+    for anchor, numbers in sorted(_by_anchor().items()):
         rows = []
-        # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
-        for number in sorted(numbers, key=lambda n: -_LITERALS[n][0].anchor):
+        for number in numbers:
             t = _LITERALS[number][0]
-            before = f"(?<={_pattern(t.literal[: t.anchor + 1], folded=t.folded)})" if t.anchor else ""
-            after = t.literal[t.anchor + 1 :]
-            if not opened:
-                groups.append(number)
-                rows.append(f"{before}{_pattern(after, folded=t.folded)}()")
-            elif after:
-                rows.append(before + _prefixes(after, folded=t.folded))
+            if after := t.literal[t.anchor + 1 :]:
+                rows.append(
+                    f"(?<={_pattern(t.literal[: t.anchor + 1], folded=t.folded)}){_prefixes(after, folded=t.folded)}"
+                )
         if rows:
             alternatives.append(f"{re.escape(anchor)}(?:{'|'.join(rows)})")
-    return re.compile("|".join(alternatives)), tuple(groups)
+    return re.compile("|".join(alternatives))
 
 
 def _openings(literals: list[str]) -> str:
@@ -72,8 +98,8 @@ def _openings(literals: list[str]) -> str:
     return "|".join(parts) or r"(?!)"
 
 
-TRIGGERS, _GROUPS = _compile(opened=False)
-_OPEN_TRIGGERS: Final = _compile(opened=True)[0]
+TRIGGERS, _GROUPS = _compile()
+_OPEN_TRIGGERS: Final = _compile_open()
 _DIRECT: Final = [t.literal for t, _ in _LITERALS if t.direct]
 _OPEN_DIRECT: Final = re.compile(_openings(_DIRECT))
 

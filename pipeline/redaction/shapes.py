@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value, is_stand_in
+from openprogram.pipeline.redaction.encoded import MAX_ENCODED, REST_OF_BASE64, tells_a_secret
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value, is_stand_in
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
@@ -18,6 +19,7 @@ def _placeholder(_reader: Reader, start: int, _end: int) -> Span | None:
 
 _CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.~+/=-]*")
 _CREDENTIAL_REST: Final = rest_of(re.compile(r"(?:[A-Za-z0-9_~+/=-]|\.(?=[A-Za-z0-9_~+/=-]))*"))
+_ATTRIBUTE: Final = re.compile(r"[a-z_]+=")
 _BLANKS: Final = re.compile(r"(?:[ \t]|%20)*")
 
 
@@ -33,25 +35,40 @@ def _scheme(reader: Reader, start: int, end: int) -> Span | None:
         return kept(value)
     head = reader.run(_CREDENTIAL, value, WINDOW)
     found = reader.text[value:head].rstrip(".")
-    if found.endswith("=") and reader.char(head) in ('"', "'"):
-        return None
+    if _ATTRIBUTE.fullmatch(found):
+        return None  # Bearer realm="…"
     return Span(value, value, _CREDENTIAL_REST) if is_secret_value(found, Proof.NAMED) else None
 
 
 _JWT_HEAD: Final = re.compile(r"[A-Za-z0-9_-]*")
-_JWT_REST: Final = rest_of(re.compile(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_.-]))*"))
+_JWT_REST: Final = re.compile(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_.-])|\n(?=[A-Za-z0-9_-]{24}))*")
+_PADDED: Final = re.compile(r"[A-Za-z0-9_+/-]*")
 
 
 def _jwt(reader: Reader, start: int, end: int) -> Span | None:
-    """A header that is JSON in base64url, then a full stop and more (RFC 7519, section 3.1)."""
+    """A header that is JSON in base64url, then a full stop and more (RFC 7519, section 3.1); or JSON with a secret."""
     if not reader.at_word_start(start):
         return None
     reader.hold = start
-    stop = reader.run(_JWT_HEAD, end, 512)
-    if stop - start < 17 or reader.char(stop) != ".":
+    stop = reader.run(_PADDED, end, MAX_ENCODED)
+    if stop - start < 17:
         return None
-    tail = reader.run(_JWT_HEAD, stop + 1, 8)
-    return Span(start, stop, _JWT_REST) if tail - stop > 8 or reader.text[stop + 1 : tail].startswith("eyJ") else None
+    if stop - end < MAX_ENCODED and reader.char(stop) == ".":
+        tail = reader.run(_JWT_HEAD, stop + 1, 9)
+        return Span(start, stop, _jwt_rest) if tail - stop > 8 else None
+    return Span(start, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
+
+
+def _jwt_rest(reader: Reader, index: int) -> tuple[int, bool]:
+    """The rest of a JWT, lines into which a terminal broke it included."""
+    match = _JWT_REST.match(reader.text, index)
+    index = match.end() if match else index
+    rest = reader.text[index : index + 25]
+    if reader.closed or not (
+        rest in ("", ".") or (rest[0] == "\n" and len(rest) < 25 and _JWT_HEAD.fullmatch(rest, 1))
+    ):
+        return index, index < reader.end or reader.closed
+    return index, False
 
 
 _PEM_LABEL: Final = re.compile(r"[A-Z0-9 ]*")
@@ -101,9 +118,12 @@ def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
     if at <= password:
         return None
     found = reader.text[password:at]
-    return None if is_stand_in(found) else Span(password, at)
+    if is_stand_in(found) or reader.text.startswith("sha256:", at + 1) or _VERSION.fullmatch(found):
+        return None
+    return Span(password, at)
 
 
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.-]{0,12}")
 _USER: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|@:\[]*")
 
 SHAPE_RULES: Final = (

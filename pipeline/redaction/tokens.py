@@ -77,12 +77,16 @@ _R = "Zx4Qm81LwT7vBn2KdP9s"  # a body of no meaning for the examples, 20 charact
 
 _KEBAB: Final = re.compile(r"[A-Za-z]+(?:[_-]{1,2}[A-Za-z]+)*[_-]?\d{0,2}")
 
+_NOT_YET: Final = ("your", "xxx", "...")
+
 
 def _sk(body: str) -> bool:
     """`sk-` begins keys of many services and class names of style sheets, which are words and small numbers."""
-    if _KEBAB.fullmatch(body) or body.lower().startswith(("your", "xxx", "...")):
-        return len(body) >= 20 and is_random(body, least=20) and "-" not in body
-    if len(body) < 6:
+    if (
+        len(body) < 6
+        or (("-" in body or len(body) < 20) and _KEBAB.fullmatch(body))
+        or body.lower().startswith(_NOT_YET)
+    ):
         return False
     return any(c.isdigit() for c in body) and any(c.isalpha() for c in body) or is_random(body)
 
@@ -398,16 +402,6 @@ TOKEN_RULES: Final = (
         _R + _R,
     ),
     _rule(
-        "airtable-token",
-        "https://airtable.com/developers/web/guides/personal-access-tokens",
-        "pat",
-        "A-Za-z0-9.",
-        60,
-        f"{_R[:14]}.{'0a1b2c3d' * 8}",
-        _mixed,
-        head=64,
-    ),
-    _rule(
         "infracost-circleci-token",
         "https://circleci.com/docs/managing-api-tokens/",
         "CCIPAT_ CCIPRJ_",
@@ -427,7 +421,7 @@ TOKEN_RULES: Final = (
     ),
     _rule("cerebras-key", "https://inference-docs.cerebras.ai", "csk-", _ALNUM, 16, _R, stays=True),
     _rule("jina-key", "https://jina.ai", "jina_", _ALNUM, 20, _R + _R, _mixed),
-    _rule("voyage-pinecone-key", "https://docs.pinecone.io", "pcsk_ pa-", "A-Za-z0-9_-", 24, _R + _R, _mixed),
+    _rule("voyage-pinecone-key", "https://docs.pinecone.io", "pcsk_", "A-Za-z0-9_-", 24, _R + _R, _mixed),
     _rule("easypost-key", "https://docs.easypost.com", "EZAK EZTK", _ALNUM, 30, _R + _R, _mixed),
     _rule("flutterwave-paystack-key", "https://paystack.com/docs/api/authentication/", "FLWSECK-", _WORD, 12, _R),
     _rule(

@@ -10,7 +10,8 @@ from pydantic import JsonValue
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import scan_text
-from openprogram.pipeline.redaction.scope import OPENINGS, ListScope, ObjectScope, Place
+from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, ListScope, ObjectScope, Place, place_of
+from openprogram.pipeline.redaction.search import TRIGGERS
 
 __all__ = ["REDACTION_VERSION", "Redacted", "redact", "remove_secret_values"]
 
@@ -73,7 +74,37 @@ def redact(value: JsonValue) -> Redacted:
     return Redacted(walk.look(value, _PROTOCOL, Place.LOOK, ""), walk.count)
 
 
+class _Key(NamedTuple):
+    """What is known of a key: what the scan made of it, and what that says."""
+
+    scanned: str
+    count: int
+    place: Place
+    scoped: bool  # it matters to its neighbours
+    untouched: str  # "always", "id", "data" or ""
+
+
+#: Keys seen before. The same few come again and again, and a key with a secret in it is never one of them.
+_KEYS: Final[dict[str, _Key]] = {}
+_MAX_KEYS: Final = 4096
+
+
+def _know(key: str) -> _Key:
+    scanned, count = scan_text(key)
+    squeezed = key.lower().replace("_", "")
+    untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data") else ""
+    scoped = SECRET_PLACEHOLDER in scanned or key.lower() in NAME_KEYS
+    known = _Key(scanned, count, place_of(scanned), scoped, untouched)
+    if not count and len(key) <= MAX_NAME:
+        if len(_KEYS) >= _MAX_KEYS:
+            _KEYS.clear()
+        _KEYS[key] = known
+    return known
+
+
 class _Walk:
+    """One walk. `count`: places replaced so far."""
+
     def __init__(self) -> None:
         self.count = 0
 
@@ -97,41 +128,67 @@ class _Walk:
         self.count += value != SECRET_PLACEHOLDER
         return SECRET_PLACEHOLDER
 
-    def _object(self, value: dict[str, JsonValue], mode: _Mode) -> JsonValue:
-        scope, new, changed = ObjectScope(), dict[str, JsonValue](), False
-        kind = None if mode.free else value.get("type")
+    def _object(self, value: dict[str, JsonValue], mode: _Mode) -> dict[str, JsonValue]:
+        scope: ObjectScope | None = None
+        new: dict[str, JsonValue] | None = None  # a copy from the first change on: most objects have none
         for key, item in value.items():
-            scanned, count = scan_text(key)
-            self.count += count
-            name = scope.new_key(key, scanned)
-            if isinstance(item, str) and not mode.free and _is_untouched(key, kind):
-                redacted: JsonValue = item
+            known = _KEYS.get(key) or _know(key)
+            name, place = key, known.place
+            if known.scoped or scope is not None:
+                scope = scope or ObjectScope()
+                self.count += known.count
+                name = scope.new_key(key, known.scanned)
+                place = scope.place(name)
+            redacted: JsonValue = item
+            if isinstance(item, str):
+                if not (known.untouched and not mode.free and _is_untouched(known.untouched, value)):
+                    if place is not Place.LOOK or TRIGGERS.search(item) is not None:
+                        redacted = self.look(item, mode, place, name)
+                    if scope is not None and isinstance(redacted, str):
+                        scope.saw(name, redacted)
             elif mode.names and isinstance(item, (dict, bool)):
                 redacted = self.look(item, _SCHEMA, Place.LOOK, name)
-            else:
-                redacted = self.look(item, _inner(mode, key), scope.place(name), name)
-            if isinstance(redacted, str):
-                scope.saw(name, redacted)
-            changed = changed or redacted is not item or name != key
-            new[name] = redacted
-        return new if changed else value
+            elif isinstance(item, (dict, list)):
+                redacted = self.look(item, _inner(mode, key), place, name)
+            elif place is Place.WHOLE:
+                redacted = self._remove(item)
+            if new is not None:
+                new[name] = redacted
+            elif redacted is not item or name is not key:
+                new = _members_before(value, key)
+                new[name] = redacted
+        return value if new is None else new
 
-    def _list(self, value: list[JsonValue], mode: _Mode, place: Place, key: str) -> JsonValue:
+    def _list(self, value: list[JsonValue], mode: _Mode, place: Place, key: str) -> list[JsonValue]:
         scope, new, changed = ListScope(key, place), list[JsonValue](), False
         for item in value:
-            redacted = self.look(item, mode, scope.place() if isinstance(item, str) else Place.LOOK, "")
-            scope.saw(redacted if isinstance(redacted, str) else None)
+            redacted: JsonValue = item
+            if isinstance(item, str):
+                redacted = self.look(item, mode, scope.place(), "")
+                scope.saw(redacted if isinstance(redacted, str) else None)
+            else:
+                if isinstance(item, (dict, list)):
+                    redacted = self.look(item, mode, Place.LOOK, "")
+                scope.saw(None)
             changed = changed or redacted is not item
             new.append(redacted)
         return new if changed else value
 
 
-def _is_untouched(key: str, kind: JsonValue) -> bool:
-    if key == "id":
-        return isinstance(kind, str) and kind in _CALL_TYPES
-    if key == "data":
-        return isinstance(kind, str) and kind in _MEDIA_TYPES
-    return key.lower().replace("_", "") in _UNTOUCHED
+def _members_before(value: dict[str, JsonValue], stop: str) -> dict[str, JsonValue]:
+    members = {}
+    for key, item in value.items():
+        if key == stop:
+            break
+        members[key] = item
+    return members
+
+
+def _is_untouched(rule: str, value: dict[str, JsonValue]) -> bool:
+    if rule == "always":
+        return True
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in (_CALL_TYPES if rule == "id" else _MEDIA_TYPES)
 
 
 def _inner(mode: _Mode, key: str) -> _Mode:

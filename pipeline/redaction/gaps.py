@@ -1,0 +1,72 @@
+"""What stands between a name and its value: quotes, blanks and a separator, plain or encoded for a URL or HTML."""
+
+import re
+from typing import Final, NamedTuple
+
+from openprogram.pipeline.redaction.reader import NeedMore, Reader
+
+__all__ = ["Gap", "read_gap"]
+
+_GAP: Final = re.compile(
+    r"""(?:[\s"'`\\:=>,;|(\])：]|%(?:25){0,3}(?:20|22|27|2[Cc]|3[AaDd]|5[Cc])|&(?:quot|apos|\#34|\#39|\#x22|\#x27|gt);)*""",
+    re.X,
+)
+_CODE: Final = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})|&(quot|apos|gt|#34|#39|#x22|#x27);")
+_ENTITIES: Final = {"quot": '"', "#34": '"', "#x22": '"', "apos": "'", "#39": "'", "#x27": "'", "gt": ">"}
+_FORM: Final = re.compile(
+    r"""(?xs) (?P<close>\\*["'`]?[\])]{0,2}) \s* (?P<sep>:=|=>|->|={1,3}|[:：]{1,2}|[>,;|(]|)
+        \s* (?P<open>\(?\\*(?:"{3}|'{3}|["'`])?)"""
+)
+_LIMIT: Final = 48
+#: Longest encoded character, with three rounds of percent encoding.
+_CODE_WIDTH: Final = 10
+_PREFIXES: Final = frozenset("bBrRuUfF@$")
+
+
+class Gap(NamedTuple):
+    """`end`: where the value begins. `close`: what closes the name; `sep`: the separator; `opening`: before the value.
+
+    `text`: all of it, decoded. `quote`: the quote that opens the value, or ""; `slashes`: the backslashes before it.
+    `encoded`: percent codes were in it, so the value is encoded too.
+    """
+
+    end: int
+    text: str
+    close: str
+    sep: str
+    opening: str
+    quote: str
+    slashes: int
+    encoded: bool
+
+    @property
+    def newline(self) -> bool:
+        """The value stands on a later line."""
+        return "\n" in self.text
+
+
+def read_gap(reader: Reader, index: int) -> Gap | None:
+    """The gap behind a name that ends at `index`, or None where it has no known form. Raises NeedMore, Stop.
+
+    Sets `hold` to its end: only what follows may be a secret.
+    """
+    stop = index + _LIMIT
+    match = _GAP.match(reader.text, index, stop)
+    end = match.end() if match else index
+    reader.hold = max(end, index)
+    if end < stop and not reader.closed:
+        if end >= reader.end or (reader.text[end] in "%&" and reader.end - end < _CODE_WIDTH):
+            raise NeedMore
+    text = reader.text[index:end]
+    encoded = "%" in text
+    if encoded or "&" in text:
+        text = _CODE.sub(lambda code: chr(int(code[1], 16)) if code[1] else _ENTITIES[code[2]], text)
+    form = _FORM.fullmatch(text)
+    if form is None:
+        return None
+    opening = form["open"]
+    quote = opening.lstrip("(\\")[:1]
+    if not quote and end < reader.end and reader.text[end] in _PREFIXES and reader.char(end + 1) in ("'", '"'):
+        quote, end = reader.text[end + 1], end + 2
+        reader.hold = end
+    return Gap(end, text, form["close"], form["sep"], opening, quote, opening.count("\\"), encoded)

@@ -1,0 +1,77 @@
+"""Reading a value from text: where it ends, and whether it passes for a secret."""
+
+import re
+from typing import Final, NamedTuple
+
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
+from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.spans import Span, Swallow, kept, quoted, rest_of
+
+__all__ = ["SCHEMES", "Style", "read_value"]
+
+_STOPS: Final = r"\s\"'`<>&;,|)}{\]\[\\"
+_BARE: Final = rf"[^{_STOPS}….:]"
+_BARE_HEAD: Final = re.compile(rf"[^{_STOPS}]*")
+_PARAMETER_HEAD: Final = re.compile(rf"[^{_STOPS}#]*")
+_ENCODED_HEAD: Final = re.compile(rf"[^{_STOPS}#%]*")
+_CELL_HEAD: Final = re.compile(r"[^,;\t\r\n|\[]*")
+_QUOTED_HEAD: Final = {quote: re.compile(rf"[^{quote}\\\r\n\[]*") for quote in "\"'`"}
+_REST_OF_BARE: Final = rest_of(re.compile(rf"(?:{_BARE}|[.:](?={_BARE}))*"))
+_REST_OF_PARAMETER: Final = rest_of(re.compile(rf"(?:[^{_STOPS}….:#]|[.:](?=[^{_STOPS}….:#]))*"))
+_REST_OF_ENCODED: Final = rest_of(_ENCODED_HEAD)
+_REST_OF_CELL: Final = rest_of(_CELL_HEAD, "[")
+_BLANKS: Final = re.compile(r"[ \t+]*")
+
+#: Words that say how the credential behind them is presented (RFC 9110, section 11.1).
+SCHEMES: Final = frozenset("bearer basic token apikey api-key digest negotiate ntlm key hmac oauth".split())
+
+
+class Style(NamedTuple):
+    """How a value is written: in a quote behind backslashes, as a URL parameter, percent-encoded, as a table's cell."""
+
+    quote: str = ""
+    slashes: int = 0
+    parameter: bool = False
+    encoded: bool = False
+    cell: bool = False
+
+    def end_of_head(self, reader: Reader, start: int) -> int:
+        """Index after the characters of the value that decide. Raises NeedMore, Stop."""
+        if self.quote:
+            return reader.run(_QUOTED_HEAD[self.quote], start, WINDOW, "[")
+        if self.cell:
+            return reader.run(_CELL_HEAD, start, WINDOW, "[")
+        pattern = _ENCODED_HEAD if self.encoded else _PARAMETER_HEAD if self.parameter else _BARE_HEAD
+        return reader.run(pattern, start, WINDOW)
+
+    @property
+    def swallow(self) -> Swallow:
+        """The rest of such a value."""
+        if self.quote:
+            return quoted(self.quote, self.slashes)
+        if self.cell:
+            return _REST_OF_CELL
+        return _REST_OF_ENCODED if self.encoded else _REST_OF_PARAMETER if self.parameter else _REST_OF_BARE
+
+
+def read_value(reader: Reader, start: int, proof: Proof, style: Style) -> Span | None:
+    """The value that begins at `start`, if it passes for a secret by `proof`. Raises NeedMore, Stop."""
+    reader.hold = start
+    head = style.end_of_head(reader, start)
+    value = reader.text[start:head]
+    scheme, blank, rest = value.partition(" ")
+    if blank and scheme.lower() in SCHEMES:
+        start += len(scheme) + 1
+        value, proof = rest, max(proof, Proof.NAMED)
+    elif not style.quote and value.lower() in SCHEMES:
+        after = reader.run(_BLANKS, head, 8)
+        if after == head:
+            return None
+        reader.hold = start = after
+        if reader.at_placeholder(after):
+            return kept(after)
+        head = reader.run(_BARE_HEAD, after, WINDOW)
+        value, proof = reader.text[after:head], Proof.NAMED
+    if not style.quote:
+        value = value.rstrip(".: ")
+    return Span(start, start, style.swallow) if is_secret_value(value, proof) else None
