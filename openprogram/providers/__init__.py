@@ -12,7 +12,6 @@ from openprogram.providers.api_registry import (
     unregister_api_provider,
 )
 from openprogram.providers.event_stream import EventStream
-from openprogram.providers.runtime import initialize_provider_runtime
 
 __all__ = [
     "ApiProvider",
@@ -23,3 +22,14 @@ __all__ = [
     "register_api_provider",
     "unregister_api_provider",
 ]
+
+
+def initialize_provider_runtime() -> None:
+    """Start the process-wide runtime; the first provider lookup does it by itself.
+
+    Raises RuntimeFailed: a built-in provider could not be registered.
+    """
+    # Here and not above: whoever needs a type or a recording should not pay for the runtime.
+    from openprogram.providers import runtime
+
+    runtime.initialize_provider_runtime()
