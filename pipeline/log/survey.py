@@ -26,7 +26,7 @@ from openprogram.pipeline.log.strict_json import load_payload
 
 __all__ = ["LeftOut", "Survey", "survey_recording"]
 
-_INTERRUPTED: Final = "it has no call_end: its recording was interrupted"
+_INTERRUPTED: Final = "has no call_end: its recording was interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,8 @@ class _Surveyor:
         if self._torn is not None:
             self.damage(self._torn, survey.line_count)
         for call in list(self._open.values()):
-            self.damage(LineDefect(f"the call isn't whole: {_INTERRUPTED}", call.call_index), call.line_number)
-            self._break(call, _INTERRUPTED)
+            self.damage(LineDefect(f"the call {_INTERRUPTED}", call.call_index), call.line_number)
+            self._break(call, f"it {_INTERRUPTED}")
         # A call is complete, or known not to be, at its last line; people and `repair` count calls by their first.
         survey.complete.sort(key=lambda call: call.line_number)
         survey.left_out.sort(key=lambda call: call.line_number)

@@ -50,7 +50,9 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
         if not is_new:
             raise RecordingFileError(path=path, reason="the file exists already")
         try:
-            _write_header(path, descriptor, header)
+            with file_errors(path, "lock"), exclusive(descriptor, LockRange.APPEND):
+                if os.fstat(descriptor).st_size == 0:  # else a sink has found the new file and begun it
+                    _write_header(path, descriptor, header)
         except BaseException:
             _remove_empty(path, descriptor)
             raise
