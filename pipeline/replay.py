@@ -36,7 +36,12 @@ class FindCause(Protocol):
     """Says where a difference entered, or None where nothing is known. Sees redacted requests only."""
 
     def __call__(
-        self, recording: Recording, call_index: int, incoming: dict[str, Any], difference: Difference
+        self,
+        recording: Recording,
+        call_index: int,
+        incoming: dict[str, Any],
+        difference: Difference,
+        rules: ComparisonRules,
     ) -> str | None: ...
 
 
@@ -80,7 +85,13 @@ class Replayer(Generic[T]):
             Stage(partial(read, recording=self.recording)),
             Stage(partial(decode, value=self._event)),
         ]
-        await run_stages(request, stages, send)
+        try:
+            await run_stages(request, stages, send)
+        except RecordingFileError as failure:
+            # Latched like a mismatch: a program that catches it and goes on was not replayed either.
+            call_index = self._next_call_index if failure.call_index is None else failure.call_index
+            self.verdict.add(ReplayedCall(call_index, "unreadable", failure))
+            raise
 
     def _choose(self, call: CleanCall) -> ServedCall:
         """The next recorded call, where its request is equal; taking it and comparing are one step."""
@@ -117,7 +128,7 @@ class Replayer(Generic[T]):
             field_path=difference.field_path,
             recorded=difference.recorded,
             incoming=difference.incoming,
-            cause=self._find_cause(self.recording, call_index, call.request, difference),
+            cause=self._find_cause(self.recording, call_index, call.request, difference, self._rules),
             next_step=_RECORD_AGAIN.format(path=path, call_index=call_index),
         )
 

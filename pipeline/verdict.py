@@ -5,27 +5,31 @@ import threading
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from openprogram.pipeline.errors import ReplayMismatch, UnconsumedCalls
+from openprogram.pipeline.errors import RecordingFileError, ReplayMismatch, UnconsumedCalls
 
 __all__ = ["CallResult", "ReplayedCall", "Verdict"]
 
 #: `served`: equal, and answered. `mismatch`: another request. `past_end`: no recorded call was left.
-CallResult: TypeAlias = Literal["served", "mismatch", "past_end"]
+#: `unreadable`: the file could not answer, as it no longer is what was opened or doesn't fit today's types.
+CallResult: TypeAlias = Literal["served", "mismatch", "past_end", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCall:
-    """One incoming call. `call_index`: the recorded call it was compared with, or the count of them past the end."""
+    """One incoming call. `call_index`: the recorded call it was compared with, or the count of them past the end.
+
+    `failure`: what the caller got raised, None where the call was served.
+    """
 
     call_index: int
     result: CallResult
-    mismatch: ReplayMismatch | None = None
+    failure: ReplayMismatch | RecordingFileError | None = None
 
 
 class Verdict:
     """The verdict over one ReplayProvider's calls, kept as they come. Safe to read from any thread.
 
-    `call_count`: recorded calls. It stays failed once a mismatch has happened, whatever is served afterwards.
+    `call_count`: recorded calls. It stays failed once a call was not answered, whatever is served afterwards.
     """
 
     def __init__(self, call_count: int) -> None:
@@ -42,12 +46,12 @@ class Verdict:
     @property
     def failed(self) -> bool:
         """Whether any call was not answered by its recorded one."""
-        return self.first_mismatch is not None
+        return self.first_failure is not None
 
     @property
-    def first_mismatch(self) -> ReplayMismatch | None:
-        """The mismatch that was latched, or None."""
-        return next((call.mismatch for call in self.calls if call.mismatch is not None), None)
+    def first_failure(self) -> ReplayMismatch | RecordingFileError | None:
+        """What was latched: the first call that was not answered, or None."""
+        return next((call.failure for call in self.calls if call.failure is not None), None)
 
     @property
     def consumed(self) -> int:
@@ -60,18 +64,24 @@ class Verdict:
             self._calls.append(call)
 
     def require(self) -> None:
-        """Raises ReplayMismatch: the latched one, again. UnconsumedCalls: recorded calls were never asked for."""
-        if (mismatch := self.first_mismatch) is not None:
-            raise copy.copy(mismatch)
+        """Check that every call was answered by its recorded one, and that none is left.
+
+        Raises ReplayMismatch or RecordingFileError: the latched one, as a new exception each time.
+        UnconsumedCalls: recorded calls were never asked for.
+        """
+        if (failure := self.first_failure) is not None:
+            raise copy.copy(failure)
         if self.consumed < self.call_count:
             raise UnconsumedCalls(call_count=self.call_count, consumed=self.consumed)
 
     def describe(self) -> str:
-        """What happened to each call, a line each, the first mismatch in full."""
+        """What happened to each call, a line each, the first failure in full."""
         lines = [f"call {call.call_index}: {call.result.replace('_', ' ')}" for call in self.calls]
         unused = self.call_count - self.consumed
         if unused:
             lines.append(f"{unused} of {self.call_count} recorded calls were not asked for")
-        if (mismatch := self.first_mismatch) is not None:
-            lines.append(str(mismatch))
-        return "\n".join([f"replay {'failed' if self.failed else 'matched'}", *lines])
+        failure = self.first_failure
+        if failure is not None:
+            lines.append(str(failure))
+        word = "failed" if failure is not None else "incomplete" if unused else "matched"
+        return "\n".join([f"replay {word}", *lines])

@@ -5,30 +5,40 @@ redacted requests alone, and says nothing where it knows nothing.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from openprogram.pipeline.json_value import show_difference
 from openprogram.pipeline.log.reader import Recording
-from openprogram.pipeline.stages.compare import Difference, find_first_difference
+from openprogram.pipeline.stages.compare import ComparisonRules, Difference, find_first_difference
+from openprogram.providers.codec import ProviderRequestCodec
 
 __all__ = ["find_cause"]
 
-_MESSAGE: Final = re.compile(r"context\.messages\[(\d+)\]")
-_TOOL: Final = re.compile(r"context\.tools(?:\[(\d+)\])?")
+_MESSAGE: Final = re.compile(r"context\.messages\[(\d+)\]\.?")
+_TOOL: Final = re.compile(r"context\.tools(?:\[(\d+)\])?\.?")
 
-#: Values that a program mints anew in every run.
-_MINTED: Final = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # UUID
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"  # ISO 8601 time
-    r"|/tmp/[\w./-]+"  # temporary path
-)
+#: Values that a program mints anew in every run, by what they are.
+_MINTED: Final = {
+    "a UUID": re.compile(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b", re.IGNORECASE),
+    "a time": re.compile(
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b1[5-9]\d{8}(?:\d{3})?\b"
+    ),
+    "a temporary path": re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)/[\w./+-]+"),
+}
 
 
-def find_cause(recording: Recording, call_index: int, incoming: dict[str, Any], difference: Difference) -> str | None:
+def find_cause(
+    recording: Recording,
+    call_index: int,
+    incoming: dict[str, Any],
+    difference: Difference,
+    rules: ComparisonRules,
+) -> str | None:
     """A sentence on where `difference` entered, or None. Source: docs/comparison.md."""
     recorded = recording.request(call_index)
     return (
-        _other_call(recording, call_index, incoming)
+        _other_call(recording, call_index, incoming, rules)
         or _changed_prompt(difference)
         or _changed_tool(recorded, incoming, difference)
         or _changed_message(recording, call_index, recorded, incoming, difference)
@@ -36,23 +46,39 @@ def find_cause(recording: Recording, call_index: int, incoming: dict[str, Any], 
     )
 
 
-def _other_call(recording: Recording, call_index: int, incoming: dict[str, Any]) -> str | None:
-    """The request of another recorded call: the run makes its calls in another order."""
-    for other in range(recording.call_count):
-        if other != call_index and _same_conversation(recording.request(other), incoming):
-            return f"calls in another order: this request is the recorded one of call {other}"
+# ---- calls in another order
+
+
+def _other_call(recording: Recording, call_index: int, incoming: dict[str, Any], rules: ComparisonRules) -> str | None:
+    """The incoming request is that of another recorded call, whole; later calls are looked at first."""
+    for other in [*range(call_index + 1, recording.call_count), *range(call_index - 1, -1, -1)]:
+        if _is_request(recording.request(other), incoming, rules):
+            if other < call_index:
+                return f"a call is made again: the incoming request is that of recorded call {other}, already answered"
+            return (
+                f"the calls come in another order: the incoming request is that of recorded call {other}, "
+                f"not of call {call_index}"
+            )
     return None
 
 
-def _same_conversation(recorded: dict[str, Any], incoming: dict[str, Any]) -> bool:
-    same_length = len(_messages(recorded)) == len(_messages(incoming))
-    return same_length and find_first_difference(recorded.get("context"), incoming.get("context")) is None
+def _is_request(recorded: dict[str, Any], incoming: dict[str, Any], rules: ComparisonRules) -> bool:
+    if len(_messages(recorded)) != len(_messages(incoming)):
+        return False
+    try:
+        recorded = ProviderRequestCodec().read(recorded)
+    except ValueError:
+        return False
+    return find_first_difference(recorded, incoming, rules) is None
+
+
+# ---- what the program sends every time
 
 
 def _changed_prompt(difference: Difference) -> str | None:
     if difference.field_path != "context.system_prompt":
         return None
-    return "the system prompt reads otherwise than when it was recorded"
+    return f"the system prompt reads otherwise than when it was recorded{_minted(difference)}"
 
 
 def _changed_tool(recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference) -> str | None:
@@ -62,8 +88,10 @@ def _changed_tool(recorded: dict[str, Any], incoming: dict[str, Any], difference
     before, after = _tool_names(recorded), _tool_names(incoming)
     if before != after:
         return _tool_list_cause(before, after)
-    field = difference.field_path[found.end() :].lstrip(".") or "definition"
-    return f"tool {before[int(found[1] or 0)]!r}: its {field} has changed"
+    if found[1] is None:
+        return None
+    field = difference.field_path[found.end() :] or "definition"
+    return f"tool {before[int(found[1])]!r} is defined otherwise than when it was recorded: its {field}"
 
 
 def _tool_list_cause(before: list[str], after: list[str]) -> str:
@@ -71,10 +99,25 @@ def _tool_list_cause(before: list[str], after: list[str]) -> str:
     removed = [name for name in before if name not in after]
     parts = []
     if added:
-        parts.append(f"tools that were not recorded: {', '.join(map(repr, added))}")
+        parts.append(f"incoming tools that were not recorded: {_listed(added)}")
     if removed:
-        parts.append(f"recorded tools that are missing now: {', '.join(map(repr, removed))}")
-    return "; ".join(parts) or "the tools stand in another order"
+        parts.append(f"recorded tools that are not incoming: {_listed(removed)}")
+    return (
+        "; ".join(parts) or f"the tools stand in another order: recorded {_listed(before)}, incoming {_listed(after)}"
+    )
+
+
+def _changed_setting(difference: Difference) -> str | None:
+    part, _, name = difference.field_path.partition(".")
+    if part == "options" and not name:
+        given = "recorded without options, incoming with" if difference.recorded is None else None
+        return given or "recorded with options, incoming without"
+    if part in ("model", "options") and name:
+        return f"{'the model' if part == 'model' else 'an option'} is set otherwise: {name}{_minted(difference)}"
+    return None
+
+
+# ---- what the conversation holds
 
 
 def _changed_message(
@@ -83,70 +126,135 @@ def _changed_message(
     found = _MESSAGE.match(difference.field_path)
     if found is None:
         return None
-    position = int(found[1])
+    position, field = int(found[1]), difference.field_path[found.end() :]
     before, after = _messages(recorded), _messages(incoming)
-    if position >= len(before) or position >= len(after):
-        return _length_cause(before, after)
+    if len(before) != len(after):
+        return _length_cause(before, after, position)
     roles = (before[position].get("role"), after[position].get("role"))
     if roles[0] != roles[1]:
         return f"message {position} is another one: recorded role {roles[0]!r}, incoming role {roles[1]!r}"
     if roles[0] == "toolResult":
-        return _tool_result_cause(recording, call_index, before[position], position, difference)
+        return _tool_result_cause(recording, call_index, before, after, position, field, difference)
     if roles[0] == "assistant":
-        return _assistant_cause(position, difference)
-    return f"user message {position} reads otherwise{_minted(difference)}"
+        return _assistant_cause(recording, call_index, before[position], after[position], position)
+    return f"user message {position} reads otherwise than when it was recorded{_minted(difference)}"
+
+
+def _length_cause(before: list[Any], after: list[Any], position: int) -> str:
+    count = abs(len(after) - len(before))
+    more = len(after) > len(before)
+    whole = (
+        f"the conversation has {'more' if more else 'fewer'} messages: recorded {len(before)}, incoming {len(after)}"
+    )
+    longer, shorter = (after, before) if more else (before, after)
+    inserted = find_first_difference(longer[position + count :], shorter[position:]) is None
+    if inserted:
+        there = ", ".join(str(message.get("role")) for message in longer[position : position + count])
+        return f"{whole}; {'incoming' if more else 'recorded'} alone has, at message {position}: {there}"
+    return f"{whole}; they part at message {position}"
 
 
 def _tool_result_cause(
-    recording: Recording, call_index: int, message: dict[str, Any], position: int, difference: Difference
+    recording: Recording,
+    call_index: int,
+    before: list[dict[str, Any]],
+    after: list[dict[str, Any]],
+    position: int,
+    field: str,
+    difference: Difference,
 ) -> str:
+    message = before[position]
     name, call_id = message.get("tool_name"), message.get("tool_call_id")
     asked = _asked_by(recording, call_index, call_id)
-    where = f", asked for by call {asked}" if asked is not None else ""
+    where = f", asked for by call {asked[0]}, event {asked[1]}" if asked is not None else ""
+    if field in ("tool_call_id", "tool_name") or call_id != after[position].get("tool_call_id"):
+        return _other_result_cause(before, after, position, where)
+    what = _what_a_tool_did(field, difference)
     recorded, incoming = show_difference(difference.recorded, difference.incoming)
-    what = "failed in one of the two runs" if difference.field_path.endswith(".is_error") else "returned something else"
     return (
         f"tool {name!r} (tool call {call_id!r}{where}) {what}: "
         f"recorded {recorded}, incoming {incoming}{_minted(difference)}"
     )
 
 
-def _asked_by(recording: Recording, call_index: int, tool_call_id: Any) -> int | None:
-    """The latest recorded call before this one whose answer holds the tool call."""
-    for earlier in range(call_index - 1, -1, -1):
-        for event in recording.events(earlier):
-            tool_call = event.get("tool_call")
-            if isinstance(tool_call, dict) and tool_call.get("id") == tool_call_id:
-                return earlier
-    return None
+def _what_a_tool_did(field: str, difference: Difference) -> str:
+    if field == "is_error":
+        return "failed, and had succeeded" if difference.incoming is True else "succeeded, and had failed"
+    if field.startswith("details"):
+        return "returned other details for the program"
+    return "returned something else"
 
 
-def _assistant_cause(position: int, difference: Difference) -> str:
+def _other_result_cause(before: list[dict[str, Any]], after: list[dict[str, Any]], position: int, where: str) -> str:
+    ids = [[str(message.get("tool_call_id")) for message in side if _is_result(message)] for side in (before, after)]
+    if ids[0] != ids[1] and sorted(ids[0]) == sorted(ids[1]):
+        return f"the tool results stand in another order: recorded {_listed(ids[0])}, incoming {_listed(ids[1])}"
     return (
-        f"assistant message {position} is not what the recorded calls answered: "
-        f"the program changed it before sending it back{_minted(difference)}"
+        f"message {position} answers another tool call: recorded {before[position].get('tool_call_id')!r} of tool "
+        f"{before[position].get('tool_name')!r}{where}, incoming {after[position].get('tool_call_id')!r} of tool "
+        f"{after[position].get('tool_name')!r}"
     )
 
 
-def _length_cause(before: list[Any], after: list[Any]) -> str:
-    kind = "more" if len(after) > len(before) else "fewer"
-    return f"the conversation has {kind} messages: recorded {len(before)}, incoming {len(after)}"
+def _is_result(message: dict[str, Any]) -> bool:
+    return message.get("role") == "toolResult"
 
 
-def _changed_setting(difference: Difference) -> str | None:
-    part, _, name = difference.field_path.partition(".")
-    if part == "options" and not name:
-        return "options are given in one of the two runs only"
-    if part in ("model", "options"):
-        return f"{'the model' if part == 'model' else 'an option'} was set otherwise: {name}"
+def _asked_by(recording: Recording, call_index: int, tool_call_id: Any) -> tuple[int, int] | None:
+    """Call and event of the latest recorded answer before this call that asks for the tool."""
+    for earlier in range(call_index - 1, -1, -1):
+        for event_index, event in enumerate(recording.events(earlier)):
+            tool_call = event.get("tool_call")
+            if isinstance(tool_call, dict) and tool_call.get("id") == tool_call_id:
+                return earlier, event_index
     return None
 
 
+def _assistant_cause(
+    recording: Recording, call_index: int, before: dict[str, Any], after: dict[str, Any], position: int
+) -> str:
+    for earlier, answer in _answers(recording, call_index):
+        if find_first_difference(answer, before) is None:
+            return (
+                f"assistant message {position}: recorded as call {earlier} answered it, incoming changed by the "
+                "program before it was sent back"
+            )
+        if find_first_difference(answer, after) is None:
+            return (
+                f"assistant message {position}: incoming as call {earlier} answered it, recorded changed by the "
+                "program before it was sent back"
+            )
+    return f"assistant message {position} reads otherwise than when it was recorded, and no recorded call answered it"
+
+
+def _answers(recording: Recording, call_index: int) -> Iterator[tuple[int, Any]]:
+    """The final messages of the recorded calls before this one, the latest first."""
+    for earlier in range(call_index - 1, -1, -1):
+        for event in recording.events(earlier):
+            if event.get("type") in ("done", "error"):
+                yield earlier, event.get("message", event.get("error"))
+
+
+# ---- words
+
+
 def _minted(difference: Difference) -> str:
-    sides = (difference.recorded, difference.incoming)
-    if all(isinstance(side, str) and _MINTED.search(side) for side in sides):
-        return " (both hold an id, a time or a temporary path: a value that is made anew in every run)"
-    return ""
+    """Says so where the two texts are equal but for values that are made anew in every run."""
+    recorded, incoming = difference.recorded, difference.incoming
+    if not (isinstance(recorded, str) and isinstance(incoming, str)):
+        return ""
+    kinds = []
+    for kind, pattern in _MINTED.items():
+        if pattern.search(recorded) and pattern.search(incoming):
+            kinds.append(kind)
+            recorded, incoming = pattern.sub(kind, recorded), pattern.sub(kind, incoming)
+    if not kinds or recorded != incoming:
+        return ""
+    return f" (they differ in {' and '.join(kinds)} alone: made anew in every run)"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def _messages(request: dict[str, Any]) -> list[dict[str, Any]]:

@@ -84,7 +84,8 @@ class ReplayProvider:
     def assert_consumed(self) -> None:
         """Check that the run was the recorded one, whole.
 
-        Raises ReplayMismatch: one happened, even if it was caught. UnconsumedCalls: recorded calls are left over.
+        Raises ReplayMismatch, RecordingFileError: one happened, even if it was caught. UnconsumedCalls: recorded
+        calls are left over.
         """
         self.verdict.require()
 

@@ -23,7 +23,17 @@ NON_DETERMINISTIC_FIELD_NAMES: Final = frozenset({"timestamp"})
 
 #: Keys below which the content is the user's or the vendor's, not ours: there everything is compared.
 FREE_FORM_FIELD_NAMES: Final = frozenset(
-    {"arguments", "parameters", "details", "metadata", "response_format", "compat"}
+    {
+        "arguments",
+        "cache_control",
+        "compat",
+        "details",
+        "headers",
+        "metadata",
+        "parameters",
+        "response_format",
+        "tool_choice",
+    }
 )
 
 
