@@ -45,15 +45,17 @@ def _user_option(reader: Reader, start: int, end: int) -> Span | None:
 
 
 _LOGIN_TOOLS: Final = re.compile(
-    r"(?:sshpass|mysql\w*|mariadb\w*|twine|(?:docker|podman|helm registry|az|oc|buildah|skopeo|nerdctl|argocd|vault|cf) login"
-    r"|mongo\w*|redis-cli|valkey-cli|ldap\w+|smbclient|rabbitmqadmin|psexec\w*|evil-winrm|htpasswd|keytool|sqlcmd|bcp"
-    r"|clickhouse\w*|influx|cqlsh|kinit|openssl|zip|7z|unzip|gpg)\b[^\n|;&]*\Z"
+    r"sshpass|mysql|mariadb|twine|login|mongo|redis-cli|valkey-cli|ldap|smbclient|rabbitmqadmin|psexec|evil-winrm"
+    r"|htpasswd|keytool|sqlcmd|clickhouse|influx|cqlsh|kinit|openssl|7z|zip"
 )
+_END_OF_COMMAND: Final = re.compile(r"[\n|;&]")
 
 
 def _password_option(reader: Reader, start: int, end: int) -> Span | None:
     """`sshpass -p …`, `redis-cli -a …`: a short option of a tool that takes a password there."""
-    if _LOGIN_TOOLS.search(reader.context(start, 96)) is None:
+    command = reader.context(start, 80)
+    tool = _LOGIN_TOOLS.search(command)
+    if tool is None or _END_OF_COMMAND.search(command, tool.end()):
         return None
     reader.hold = end
     if reader.at_placeholder(end):
@@ -80,23 +82,29 @@ def _credentials_literal(reader: Reader, _start: int, end: int) -> Span | None:
     return Span(gap.end, gap.end, style.swallow) if colon and is_secret_value(password, Proof.NAMED) else None
 
 
+#: Characters that end the search at once; they are frequent behind `|` and empty lines.
+_NO_VALUE: Final = frozenset("|-\n#*>`")
 _CELL: Final = re.compile(r"[^|\n\[]*")
 _BLANKS: Final = re.compile(r"[ \t]*")
 _TELLING: Final = re.compile(r"(?i)pass|secret|token|credential|api.?key|\bkey\b|\bpwd?\b")
-_REST_OF_CELL: Final = rest_of(re.compile(r"(?:[^|\n\[ ]| (?=[^|\n\[ ]))*"), "[")
+_REST_OF_CELL: Final = rest_of(re.compile(r"(?:[^|\n\[ ]| (?=[^|\n\[ ]))*"), "[", " ")
 
 
 def _table_cell(reader: Reader, _start: int, end: int) -> Span | None:
     """A cell of a Markdown table under, or beside, a telling word not far above."""
+    if reader.text[end : end + 1] in _NO_VALUE:
+        return None
     index = reader.run(_BLANKS, end, 16)
     reader.hold = index
-    if not reader.char(index).isalnum() or _TELLING.search(reader.context(index, 256)) is None:
+    if not reader.char(index).isalnum():
         return None
     stop = reader.run(_CELL, index, WINDOW)
-    value = reader.text[index:stop].strip()
-    if reader.char(stop) not in ("|", "\n", "") and stop - index < WINDOW:
+    if stop - index < WINDOW and reader.char(stop) not in ("|", "\n", ""):
         return None
-    return Span(index, index, _REST_OF_CELL) if is_secret_value(value, Proof.NEARBY) else None
+    value = reader.text[index:stop].strip()
+    if not is_secret_value(value, Proof.NEARBY) or _TELLING.search(reader.context(index, 256)) is None:
+        return None
+    return Span(index, index, _REST_OF_CELL)
 
 
 _LINE: Final = re.compile(r"[^\s\[]*")
@@ -106,19 +114,17 @@ _HEADING: Final = re.compile(r"(?i)(?:pass(?:word|phrase|code)|secret|token|cred
 
 def _line_below(reader: Reader, _start: int, end: int) -> Span | None:
     """A random run that has a line for itself, below an empty line and a line with a telling word."""
+    if reader.text[end : end + 1] in _NO_VALUE:
+        return None
     index = reader.run(_BLANKS, end, 16)
     reader.hold = index
-    if not reader.char(index).isalnum() or _HEADING.search(reader.context(end, 128)) is None:
-        return None
     stop = reader.run(_LINE, index, WINDOW)
     value = reader.text[index:stop]
+    if not is_random(value, least=20) or not is_secret_value(value, Proof.NEARBY):
+        return None
     if stop - index < WINDOW and reader.char(stop) not in ("\n", "\r", ""):
         return None
-    return (
-        Span(index, index, _REST_OF_LINE)
-        if is_random(value, least=20) and is_secret_value(value, Proof.NEARBY)
-        else None
-    )
+    return Span(index, index, _REST_OF_LINE) if _HEADING.search(reader.context(end, 128)) else None
 
 
 def _decoded_output(reader: Reader, start: int, end: int) -> Span | None:
@@ -168,7 +174,7 @@ CONTEXT_RULES: Final = (
         "foreign-name",
         "пароль: Zx4Qm81Lw",
         "пароль¦contraseña¦senha¦kennwort¦wachtwoord¦hasło¦lösenord¦密码¦密碼¦パスワード¦비밀번호¦şifre¦парол¦口令¦令牌¦токен¦ключ"
-        "¦clave¦chave¦heslo¦jelszó¦salasana¦adgangskode¦parola¦schlüssel¦密钥¦секрет",
+        "¦clave¦chave¦jelszó¦adgangskode¦parola¦schlüssel¦密钥¦секрет",
         _foreign_name,
         folded=True,
     ),
@@ -180,7 +186,7 @@ CONTEXT_RULES: Final = (
         "btoa(¦b64encode(¦Buffer.from(¦encodeToString(",
         _credentials_literal,
     ),
-    _rule("table-cell", "| user | password |\n|---|---|\n| ann | Zx-Quartz-4821! |", "|", _table_cell),
+    _rule("table-cell", "| user | password |\n|---|---|\n| ann | Zx-Quartz-4821! |", "| ", _table_cell),
     _rule("line-below", "Your token was made.\n\n    Zx4Qm81LwT7vBn2KdP9s\n", "\n\n¦\n\r\n", _line_below),
     _rule(
         "decoded-output",

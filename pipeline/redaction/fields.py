@@ -10,16 +10,20 @@ from typing import Final
 from openprogram.pipeline.redaction.gaps import Gap, read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof
 from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secrecy
-from openprogram.pipeline.redaction.prose import value_behind_aside, value_in_prose, value_on_its_line
+from openprogram.pipeline.redaction.prose import LEADING_WORDS, value_behind_aside, value_in_prose, value_on_its_line
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span, kept
-from openprogram.pipeline.redaction.values import Style, read_value
+from openprogram.pipeline.redaction.values import SCHEMES, Style, read_value
 
 __all__ = ["FIELD_RULES"]
 
 _NAME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
+#: A word in small letters behind the name, which passes for a secret nowhere but in a URL or in quotes.
+_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62})(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
+_NAME_ENDS: Final = frozenset(" =:\"'")
+_ENCODED_LEADS: Final = frozenset("?&#;%")
 _PERCENT_CODE: Final = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]{2,16})[ ]\Z")
 _WORD: Final = re.compile(r"[A-Za-z]*")
@@ -34,11 +38,13 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     text = reader.text
     if text[start] not in "pPaAcCsS" and reader.char(end).isalpha():
         return None  # keyboard, tokens: the word goes on
-    name_end = reader.run(_NAME_RIGHT, end, 40)
+    name_end = end if text[end : end + 1] in _NAME_ENDS else reader.run(_NAME_RIGHT, end, 40)
     before = reader.before(start, 64)
     left = len(before.rstrip(_NAME_CHARACTERS))
-    name = before[left:] + text[start:name_end]
     lead = before[left - 1 : left]
+    if lead not in _ENCODED_LEADS and (dull := _DULL.match(text, name_end)) and not _leads_on(dull):
+        return None  # the common case in prose, which what follows would find out slowly
+    name = before[left:] + text[start:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
         name, lead = name[code.end() :], "?"
     name = name.lstrip(".")
@@ -51,6 +57,10 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
         name = f"{word[1]}_{name}"  # `api key`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
+
+
+def _leads_on(dull: re.Match[str]) -> bool:
+    return dull[2] in LEADING_WORDS if dull[1] == " " else dull[2] in LEADING_WORDS or dull[2] in SCHEMES
 
 
 def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrecy) -> Span | None:

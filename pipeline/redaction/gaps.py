@@ -20,6 +20,7 @@ _FORM: Final = re.compile(
 _LIMIT: Final = 48
 #: Longest encoded character, with three rounds of percent encoding.
 _CODE_WIDTH: Final = 10
+_PLAIN: Final = frozenset(" :=")
 _PREFIXES: Final = frozenset("bBrRuUfF@$")
 
 
@@ -50,6 +51,13 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
 
     Sets `hold` to its end: only what follows may be a secret.
     """
+    if reader.text[index : index + 1] in _PLAIN and index + 2 < reader.end:
+        # by far the most common gaps, one character and then a plain value; the general way gives the same
+        after = reader.text[index + 1]
+        if after.isalnum() and (after not in _PREFIXES or reader.text[index + 2] not in "'\""):
+            reader.hold = index + 1
+            sep = reader.text[index]
+            return Gap(index + 1, sep, "", "" if sep == " " else sep, "", "", 0, encoded=False)
     stop = index + _LIMIT
     match = _GAP.match(reader.text, index, stop)
     end = match.end() if match else index

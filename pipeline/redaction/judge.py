@@ -66,10 +66,10 @@ _CODE: Final = re.compile(
     | (?:sha\d{1,3}|md5|SHA\d{1,3}|MD5)[:=-] """
 )
 _WORD_LIKE: Final = re.compile(r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|[a-z]+[A-Z][a-z]+")
-_PARTS: Final = re.compile(r"[^A-Za-z0-9]+")
+_LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
 _HAS_DIGIT: Final = re.compile(r"\d")
 _HAS_LETTER: Final = re.compile(r"[^\W\d_]")
-_SYMBOL: Final = re.compile(r"[!?*^%$#@&~+=]")
+_SYMBOL: Final = re.compile(r"[!?*^%$#@]")
 _STRONG: Final = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_.-]{8,40}[!?*^%$#@&~]")
 _MIXED: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{16}")
 _PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*")
@@ -84,7 +84,7 @@ def is_random(value: str, *, least: int = 16) -> bool:
     """Whether a part of `value` of 8 characters or more is neither a word nor a number, and all have `least`."""
     if len(value) < least:
         return False
-    return any(len(part) >= 8 and _WORD_LIKE.fullmatch(part) is None for part in _PARTS.split(value))
+    return any(_WORD_LIKE.fullmatch(part) is None for part in _LONG_PARTS.findall(value))
 
 
 def is_secret_value(value: str, proof: Proof) -> bool:

@@ -10,7 +10,7 @@ from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span, kept
 from openprogram.pipeline.redaction.values import Style, read_value
 
-__all__ = ["value_behind_aside", "value_in_prose", "value_on_its_line"]
+__all__ = ["LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
 
 _WORD: Final = re.compile(r"[^\W\d_]*")
 _ASIDE: Final = re.compile(r"[^()\[\n]*")
@@ -18,6 +18,8 @@ _VERBS: Final = frozenset("is was are ist lautet war est era es è é jest är e
 _CONNECTORS: Final = _VERBS | frozenset(
     "on for of the my our your user admin account this that now currently still set root de del la für pour para".split()
 )
+#: Words behind a name after which a value may come.
+LEADING_WORDS: Final = _CONNECTORS | {"value", "val", "content"}
 
 
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
@@ -38,7 +40,7 @@ def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> S
         if gap.sep or gap.quote:
             return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
         index = gap.end
-    return read_value(reader, index, proof, Style())
+    return read_value(reader, index, proof, Style(), scheme=False)
 
 
 def value_behind_aside(reader: Reader, index: int) -> Span | None:

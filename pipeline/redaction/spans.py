@@ -30,8 +30,11 @@ def kept(start: int) -> Span:
     return Span(start, start + len(SECRET_PLACEHOLDER))
 
 
-def rest_of(pattern: re.Pattern[str], brackets: str = "") -> Swallow:
-    """The run of a character class goes on. A full stop belongs to it only with more of the class behind it."""
+def rest_of(pattern: re.Pattern[str], brackets: str = "", joints: str = ".:") -> Swallow:
+    """The run of a character class goes on, through a `[` too where `brackets` says so.
+
+    `joints`: characters that `pattern` takes only with more of the class behind them, as a full stop in a token.
+    """
 
     def swallow(reader: Reader, index: int) -> tuple[int, bool]:
         text = reader.text
@@ -40,7 +43,7 @@ def rest_of(pattern: re.Pattern[str], brackets: str = "") -> Swallow:
             index = match.end() if match else index
             if index >= reader.end:
                 return index, reader.closed
-            if text[index] in ".,:;!\\" and index + 1 == reader.end and not reader.closed:
+            if text[index] in joints and index + 1 == reader.end and not reader.closed:
                 return index, False
             if text[index] != "[" or not brackets:
                 return index, True

@@ -54,16 +54,19 @@ class Style(NamedTuple):
         return _REST_OF_ENCODED if self.encoded else _REST_OF_PARAMETER if self.parameter else _REST_OF_BARE
 
 
-def read_value(reader: Reader, start: int, proof: Proof, style: Style) -> Span | None:
-    """The value that begins at `start`, if it passes for a secret by `proof`. Raises NeedMore, Stop."""
+def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme: bool = True) -> Span | None:
+    """The value that begins at `start`, if it passes for a secret by `proof`. Raises NeedMore, Stop.
+
+    `scheme`: a word of SCHEMES may stand before it, and stays.
+    """
     reader.hold = start
     head = style.end_of_head(reader, start)
     value = reader.text[start:head]
-    scheme, blank, rest = value.partition(" ")
-    if blank and scheme.lower() in SCHEMES:
-        start += len(scheme) + 1
+    word, blank, rest = value.partition(" ")
+    if blank and scheme and word.lower() in SCHEMES:
+        start += len(word) + 1
         value, proof = rest, max(proof, Proof.NAMED)
-    elif not style.quote and value.lower() in SCHEMES:
+    elif not style.quote and scheme and value.lower() in SCHEMES:
         after = reader.run(_BLANKS, head, 8)
         if after == head:
             return None
