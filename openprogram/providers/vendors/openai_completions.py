@@ -9,7 +9,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
-from openai import AsyncOpenAI, Omit
+from openai import AsyncOpenAI
 from pydantic_ai.messages import ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
@@ -44,15 +44,20 @@ RICH_TOOL_RESULTS = False
 _OPENAI_HOSTS = ("openai.com", "azure.com")
 
 
+#: The SDK demands a key, and sends it, even to a server that wants none.
+_NO_KEY = "no-key"
+
+
 def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
     """See Dialect. `model.provider` `openrouter` has a class of its own, which keeps `reasoning_details`."""
+    if endpoint.api_key is None:
+        http.event_hooks = {**http.event_hooks, "request": [_leave_out_key]}
     client = AsyncOpenAI(
-        api_key=endpoint.api_key or "none",  # the SDK demands a word; without a key the header is left out
+        api_key=endpoint.api_key or _NO_KEY,
         base_url=endpoint.base_url,
         # Given here, or the SDK would read them from the environment and send them wherever the call goes.
         organization="",
         project="",
-        default_headers=None if endpoint.api_key else {"Authorization": cast(str, Omit())},
         max_retries=0,
         timeout=endpoint.timeout,
         http_client=http,
@@ -67,6 +72,12 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
     if _is_openrouter(model):
         return FirstChoiceOpenRouterModel(model.id, provider=OpenRouterProvider(openai_client=client), profile=profile)
     return FirstChoiceModel(model.id, provider=OpenAIProvider(openai_client=client), profile=profile)
+
+
+async def _leave_out_key(request: httpx2.Request) -> None:
+    """httpx2's request hook. A header that the caller set stays."""
+    if request.headers.get("authorization") == f"Bearer {_NO_KEY}":
+        del request.headers["authorization"]
 
 
 def _is_openai(base_url: str) -> bool:

@@ -1,0 +1,106 @@
+"""A server on 127.0.0.1 that answers as it is told, in the event loop of the test. For faults and small cases."""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Loopback", "Response", "anthropic_stream", "loopback", "openai_stream", "unused_url"]
+
+#: What follows the last piece: the proper end of the body, a closed or a reset connection, or silence.
+Ending = Literal["end", "close", "reset", "silence"]
+
+
+@dataclass(frozen=True)
+class Response:
+    """One answer. `pieces`: the body, one write each."""
+
+    pieces: Sequence[bytes] = ()
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
+    ending: Ending = "end"
+
+    @classmethod
+    def json(cls, status: int, body: Any, **headers: str) -> "Response":
+        head = {"content-type": "application/json"} | {name.replace("_", "-"): text for name, text in headers.items()}
+        return cls([json.dumps(body).encode()], status, head)
+
+
+@dataclass
+class Loopback:
+    """The running server. `requests`: those that came, as (headers, body). `dropped`: a client left an answer."""
+
+    url: str
+    responses: list[Response]
+    requests: list[tuple[dict[str, str], Any]] = field(default_factory=list)
+    dropped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            self.requests.append(await _read_request(reader))
+            await self._answer(reader, writer, self.responses.pop(0))
+        except ConnectionError:
+            self.dropped.set()
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, response: Response) -> None:
+        head = {**response.headers, "transfer-encoding": "chunked"}
+        lines = [f"HTTP/1.1 {response.status} Status", *(f"{name}: {text}" for name, text in head.items())]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        for piece in response.pieces:
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await writer.drain()
+        if response.ending == "end":
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+        elif response.ending == "reset":
+            linger = struct.pack("ii", 1, 0)  # on, 0 seconds: closing sends RST
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.transport.abort()
+        elif response.ending == "silence":
+            await reader.read()  # ends when the client closes the connection
+            self.dropped.set()
+
+
+async def _read_request(reader: asyncio.StreamReader) -> tuple[dict[str, str], Any]:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if line)
+    return headers, json.loads(await reader.readexactly(int(headers["content-length"])))
+
+
+@asynccontextmanager
+async def loopback(*responses: Response) -> AsyncIterator[Loopback]:
+    """A server that gives these answers, one per connection, and then none."""
+    told = Loopback("", list(responses))
+    server = await asyncio.start_server(told.serve, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    told.url = f"http://{host}:{port}"
+    try:
+        yield told
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def unused_url() -> str:
+    """Where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        host, port = taken.getsockname()
+    return f"http://{host}:{port}"
+
+
+def anthropic_stream(*events: Mapping[str, Any]) -> list[bytes]:
+    """Server-sent events as the Messages API sends them, one piece each."""
+    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
+
+
+def openai_stream(*chunks: Mapping[str, Any], done: bool = True) -> list[bytes]:
+    """Server-sent events as Chat Completions sends them, one piece each; `done`: with the `[DONE]` at the end."""
+    lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+    return [*lines, b"data: [DONE]\n\n"] if done else lines
