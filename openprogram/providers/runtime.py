@@ -148,10 +148,12 @@ class ProviderRuntime:
         self._move(RuntimeState.INITIALIZING)
         try:
             self._activation = self._publish(dict(self._built_ins()))
-        except Exception as error:  # noqa: BLE001 - whatever it was, every caller is told the same
+        except BaseException as error:
             reason = str(remove_secret_values(str(error)))
             self._failure = ("registering the built-in providers", type(error).__name__, reason)
             self._move(RuntimeState.FAILED)
+            if not isinstance(error, Exception):
+                raise  # an interrupted program ends as it meant to; whoever asks again is told why there is nothing
         else:
             self._move(RuntimeState.READY)
 
@@ -161,9 +163,9 @@ class ProviderRuntime:
 
     def _publish(self, built_ins: dict[str, ApiProvider]) -> Activation:
         """Built-ins and what is configured, in one step. What goes wrong in the latter blocks every call instead."""
-        home = find_home(self._environ)
-        mode = "the configuration"
+        mode, home = "the configuration", None
         try:
+            home = find_home(self._environ)
             chosen = load_config(home).record_replay
             mode = type(chosen).__name__.lower()
             activation, transform = _prepare(chosen, home)
@@ -173,9 +175,10 @@ class ProviderRuntime:
         return activation
 
 
-def _block(mode: str, error: Exception, home: Home, built_ins: dict[str, ApiProvider]) -> Blocked:
+def _block(mode: str, error: Exception, home: Home | None, built_ins: dict[str, ApiProvider]) -> Blocked:
     cause = str(remove_secret_values(str(error)))
-    configure_file_log(home)
+    if home is not None:
+        configure_file_log(home)
     get_logger().error("runtime.activation_blocked", mode=mode, error_type=type(error).__name__, reason=cause)
     publish_transform(lambda _api, _provider: BlockedProvider(mode=mode, cause=cause), built_ins)
     return Blocked(mode, cause)

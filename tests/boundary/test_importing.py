@@ -1,0 +1,90 @@
+"""Importing defines names and does nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.boundary.child import CHECKOUT, VENDOR_MODULES, output_of
+
+#: Imports a module while it watches what the interpreter opens, connects to and starts.
+WATCH = """
+    import importlib, os, pathlib, sys, sysconfig
+    module, *unwanted = sys.argv[1:]
+    roots = {pathlib.Path(root).resolve() for root in
+             (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), os.getcwd())}
+    seen = []
+
+    def watch(event, arguments):
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            path = pathlib.Path(os.fsdecode(arguments[0])).resolve()
+            if not any(path.is_relative_to(root) for root in roots):
+                seen.append(f"open {path}")
+        elif event.split(".")[0] in {"socket", "subprocess"} or event in {"os.system", "os.exec", "os.posix_spawn"}:
+            seen.append(event)
+
+    sys.addaudithook(watch)
+    importlib.import_module(module)
+    print(*seen, *sorted(set(unwanted) & set(sys.modules)), sep="\\n")
+"""
+
+MODULES = [
+    "openprogram.providers",
+    "openprogram.providers.stream",
+    "openprogram.providers.recording",
+    "openprogram.providers.replay",
+    "openprogram.providers.types",
+    "openprogram.providers.vendors",
+    "openprogram.agent.run",
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_importing_opens_no_file_and_brings_no_vendor(tmp_path: Path, module: str) -> None:
+    (tmp_path / "config.json").write_text("not even JSON: whoever reads this fails")
+    assert output_of(WATCH, module, *VENDOR_MODULES, home=tmp_path) == ""
+
+
+def test_the_watch_sees_what_it_watches_for(tmp_path: Path) -> None:
+    """The test above proves nothing unless a module that does such things is noticed."""
+    (tmp_path / "does_things.py").write_text(
+        "import json, pathlib, socket, subprocess\n"
+        "pathlib.Path(__file__).with_name('read.txt').read_text()\n"
+        "socket.socket().close()\n"
+    )
+    (tmp_path / "read.txt").touch()
+    seen = output_of(WATCH, "does_things", "json", home=tmp_path, PYTHONPATH=str(tmp_path)).splitlines()
+    assert f"open {tmp_path / 'read.txt'}" in seen
+    assert {"socket.__new__", "json"} <= set(seen)
+
+
+def _modules_after(tmp_path: Path, *modules: str) -> list[str]:
+    program = """
+        import importlib, sys
+        for module in sys.argv[1:]:
+            importlib.import_module(module)
+        print(*sorted(name for name in sys.modules if name.startswith("openprogram.")), sep="\\n")
+    """
+    return output_of(program, *modules, home=tmp_path).splitlines()
+
+
+def test_the_pipeline_imports_nothing_else_of_openprogram(tmp_path: Path) -> None:
+    sources = (CHECKOUT / "pipeline").rglob("*.py")
+    names = [
+        ".".join(("openprogram", *source.relative_to(CHECKOUT).with_suffix("").parts)).removesuffix(".__init__")
+        for source in sources
+    ]
+    assert "openprogram.pipeline.replay" in names
+    loaded = _modules_after(tmp_path, *sorted(names))
+    assert [name for name in loaded if not f"{name}.".startswith("openprogram.pipeline.")] == []
+
+
+def test_replay_loads_nothing_live(tmp_path: Path) -> None:
+    loaded = _modules_after(tmp_path, "openprogram.pipeline.replay")
+    assert "openprogram.pipeline.stages.compare" in loaded
+    live = {
+        "openprogram.pipeline.record",
+        "openprogram.pipeline.stages.live",
+        "openprogram.pipeline.stages.write",
+        "openprogram.pipeline.log.writer",
+    }
+    assert live & set(loaded) == set()
