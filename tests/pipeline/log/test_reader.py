@@ -236,13 +236,6 @@ def test_only_a_regular_file_is_opened_and_nothing_waits(tmp_path: Path, kind: s
     assert reason in refusal(path).reason
 
 
-def test_a_file_that_may_not_be_read_is_refused(path: Path) -> None:
-    write_file(path, two_calls()).chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user may read every file")
-    assert refusal(path).reason == "cannot open: permission denied"
-
-
 # ---- what is out of order
 
 
