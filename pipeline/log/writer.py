@@ -208,19 +208,15 @@ class RecordingSink:
                 hold_shared(self._descriptor)
 
     def _refuse_replaced(self) -> None:
-        ours = os.fstat(self._descriptor)
-        try:
-            there = os.stat(self.path, follow_symlinks=False)  # noqa: PTH116 - one call for the path, none for an object
-        except (FileNotFoundError, NotADirectoryError):
-            there = None
-        if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
-            happened = "removed" if there is None else "replaced"
+        is_there = _is_at(self.path, self._descriptor)
+        if not is_there:
+            happened = "removed" if is_there is None else "replaced"
             raise RecordingFileError(
                 path=self.path,
                 reason=f"the file was {happened} while it was recorded into",
                 next_step="Start the program again to record into a new file.",
             )
-        if ours.st_size < self._known_end:
+        if os.fstat(self._descriptor).st_size < self._known_end:
             raise RecordingFileError(path=self.path, reason="the file was cut shorter while it was recorded into")
 
     def _catch_up(self) -> None:
@@ -344,9 +340,19 @@ def _write_header(path: Path, descriptor: int, header: bytes) -> None:
 
 
 def _remove_empty(path: Path, descriptor: int) -> None:
-    """Leave no file where none was; one that another process has begun to record into meanwhile stays."""
-    if os.fstat(descriptor).st_size == 0:
-        path.unlink(missing_ok=True)
+    """Leave no file where none was. One that another process put there, or has begun to record into, stays."""
+    if os.fstat(descriptor).st_size == 0 and _is_at(path, descriptor):
+        path.unlink()
+
+
+def _is_at(path: Path, descriptor: int) -> bool | None:
+    """Whether the path still names the open file; None where it names nothing."""
+    ours = os.fstat(descriptor)
+    try:
+        there = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _write_whole(descriptor: int, data: bytes, end: int) -> None:

@@ -27,7 +27,7 @@ from openprogram.pipeline.json_value import (
     to_json_value,
     to_line,
 )
-from tests.pipeline.log.values import json_values, texts
+from tests.pipeline.log.values import any_machine, json_values, texts
 
 
 class Colour(enum.Enum):
@@ -42,6 +42,7 @@ class Point(BaseModel):
 # ---- conversion
 
 
+@any_machine
 @given(json_values)
 def test_a_json_value_is_copied_unchanged(value: Any) -> None:
     copied = to_json_value(value)
@@ -127,6 +128,7 @@ def test_a_secret_of_pydantic_does_not_come_out() -> None:
 # ---- a line
 
 
+@any_machine
 @given(json_values)
 def test_a_line_is_strict_json_in_utf_8_with_one_line_end(value: Any) -> None:
     line = to_line(value)
@@ -179,6 +181,7 @@ def test_a_path_names_one_place(parent: str, key: str | int, path: str) -> None:
     assert join_path(parent, key) == path
 
 
+@any_machine
 @given(st.lists(texts | st.integers(0, 20), max_size=4), st.lists(texts | st.integers(0, 20), max_size=4))
 def test_different_places_have_different_printable_paths(one: list[str | int], other: list[str | int]) -> None:
     def path(keys: list[str | int]) -> str:
@@ -207,6 +210,7 @@ def test_absent_is_one_object_through_copies_and_pickles() -> None:
 # ---- showing
 
 
+@any_machine
 @given(json_values)
 def test_a_value_is_shown_on_one_printable_line(value: Any) -> None:
     assert show_value(value).isprintable()
@@ -233,6 +237,7 @@ def test_a_difference_in_length_only_is_in_sight() -> None:
     assert "!" not in recorded
 
 
+@any_machine
 @given(texts, texts)
 def test_two_texts_that_differ_are_shown_differently(one: str, other: str) -> None:
     prefix = "x" * 400

@@ -46,7 +46,8 @@ def section(kind: str) -> str:
 
 @pytest.mark.parametrize("line", WRITTEN, ids=lambda line: line["type"])
 def test_every_field_has_a_row_in_the_section_of_its_line_in_the_order_it_is_written(line: dict[str, Any]) -> None:
-    rows = [name for name in re.findall(r"^\| `(\w+)`", section(line["type"]), re.MULTILINE) if name in line]
+    table = section(line["type"]).split("| `outcome` | |")[0]
+    rows = [name for name in re.findall(r"^\| `(\w+)`", table, re.MULTILINE) if name in line]
     assert rows == list(line)
 
 
@@ -78,7 +79,7 @@ def test_the_order_is_the_table_in_force() -> None:
     words = {RequestLine: "request", EventLine: "event", CallEndLine: "call_end"}
     for state, row in NEXT_STATE.items():
         for kind, then in row.items():
-            assert f"| {state.value} | `{words[kind]}` | {then.value} |" in PAGE  # type: ignore[index]
+            assert f"| {state.value} | `{words[kind]}` | {then.value} |" in PAGE
         if not row:
             assert f"| {state.value} | nothing | |" in PAGE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openprogram.pipeline.errors import RecordingFileError
@@ -28,7 +28,7 @@ from tests.pipeline.log.samples import (
     request_line,
     write_file,
 )
-from tests.pipeline.log.values import calls
+from tests.pipeline.log.values import any_machine, calls
 
 _numbers = itertools.count()
 
@@ -49,7 +49,7 @@ def spelled(path: Path) -> list[str]:
         ]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@any_machine
 @given(recorded=st.lists(calls, max_size=4), data=st.data())
 def test_any_calls_interleaved_in_any_order_are_read_back_equal(
     folder: Path, recorded: list[Any], data: st.DataObject
@@ -178,7 +178,7 @@ def test_a_byte_put_between_any_two_lines_is_refused(folder: Path, insert: bytes
             assert read_or_refused(path, data[: at + 1] + insert + data[at + 1 :]) is None
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@any_machine
 @given(
     st.binary(max_size=300)
     | st.lists(

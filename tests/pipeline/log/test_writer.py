@@ -11,8 +11,9 @@ import pytest
 
 from openprogram.pipeline.errors import RecordingFileError, RecordingValueError
 from openprogram.pipeline.json_value import MAX_DEPTH, MAX_LINE_BYTES
+from openprogram.pipeline.log import files
 from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
-from openprogram.pipeline.log.locks import in_use
+from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
 from openprogram.pipeline.log.writer import RecordingSink, create_recording
 from tests.pipeline.log.samples import (
     HEADER,
@@ -195,6 +196,43 @@ def test_only_a_regular_file_is_recorded_into(tmp_path: Path, kind: str, create:
         create(path)
     assert not (tmp_path / "nothing").exists()
     assert real.read_bytes() == b'{"type":"header","format_version":1}\n'
+
+
+def between_creating_and_locking(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let something happen at the one moment when a new file is there and not locked yet."""
+
+    def open_or_create(path: Path) -> tuple[int, bool]:
+        monkeypatch.undo()
+        found = files.open_or_create(path)
+        happens()
+        return found
+
+    monkeypatch.setattr("openprogram.pipeline.log.writer.open_or_create", open_or_create)
+
+
+@pytest.mark.parametrize("create", [lambda path: create_recording(path, {}), lambda path: RecordingSink(path).close()])
+def test_a_new_file_that_another_finds_first_gets_one_header(
+    path: Path, create: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another_records() -> None:
+        with RecordingSink(path) as sink:
+            call(sink)
+
+    between_creating_and_locking(monkeypatch, another_records)
+    create(path)
+    assert len(read_calls(path)) == 1
+
+
+def test_a_file_that_another_put_there_is_not_removed_with_ours(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def another_replaces() -> None:
+        path.unlink()
+        path.write_text("theirs")
+
+    between_creating_and_locking(monkeypatch, another_replaces)
+    with pytest.raises(RecordingFileError) as failure:
+        RecordingSink(path)
+    assert failure.value.reason == "the file was replaced while it was recorded into"
+    assert path.read_text() == "theirs"
 
 
 # ---- what a call writes
@@ -589,6 +627,31 @@ def test_closing_while_threads_append_leaves_only_whole_lines(path: Path) -> Non
     assert path.read_bytes().endswith(b"\n")
     with RecordingSink(path) as after:
         call(after)
+
+
+def test_closing_waits_for_an_append_that_is_under_way(path: Path) -> None:
+    sink = RecordingSink(path)
+    other = os.open(path, os.O_RDWR)
+    closed = threading.Event()
+    appending = threading.Thread(target=lambda: begin(sink))
+
+    def close() -> None:
+        sink.close()
+        closed.set()
+
+    closing = threading.Thread(target=close)
+    with exclusive(other, LockRange.APPEND):
+        appending.start()
+        while not sink._mutex.locked():
+            pass
+        closing.start()
+        assert not closed.wait(0.05)
+    assert closed.wait(5)
+    appending.join()
+    closing.join()
+    os.close(other)
+    assert path.read_bytes().count(b'"request"') == 1
+    assert path.read_bytes().endswith(b"\n")
 
 
 def test_an_exception_in_the_middle_of_a_write_takes_it_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

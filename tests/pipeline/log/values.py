@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from openprogram.pipeline.log.lines import OUTCOMES
 
-__all__ = ["calls", "json_objects", "json_values", "texts"]
+__all__ = ["any_machine", "calls", "json_objects", "json_values", "texts"]
+
+#: For every property here: how long an example takes says nothing, on a machine that has other things to do.
+any_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 #: Every code point, lone surrogates and what other tools take for a line end included.
 texts: SearchStrategy[str] = st.text(st.characters(exclude_categories=()), max_size=12) | st.sampled_from(
