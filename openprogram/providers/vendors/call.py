@@ -15,7 +15,7 @@ from pydantic_ai.usage import RequestUsage
 
 from openprogram.providers.types import Context, Model, StopReason, StreamOptions
 from openprogram.providers.vendors.dialect import Dialect, Endpoint
-from openprogram.providers.vendors.failures import Failure, ProviderFailed, provider_failures, provider_words
+from openprogram.providers.vendors.failures import CUT_OFF, Failure, ProviderFailed, provider_failures, provider_words
 from openprogram.providers.vendors.options import common_settings, request_parameters
 from openprogram.providers.vendors.request import vendor_messages
 from openprogram.providers.vendors.wire import WireWatch, http_client
@@ -83,7 +83,7 @@ class VendorCall:
         if response.finish_reason == "content_filter":
             raise ProviderFailed(Failure("content_filter", _refusal(response.provider_details or {}), retryable=False))
         if not self._dialect.is_whole(response, watch):
-            raise ProviderFailed(Failure("network", "the stream ended before the answer did", retryable=True))
+            raise ProviderFailed(CUT_OFF)
         if response.finish_reason == "error":
             raise ProviderFailed(Failure("server", "the provider ended the answer with an error", retryable=True))
         return _STOP_REASONS.get(response.finish_reason or "stop", "stop")

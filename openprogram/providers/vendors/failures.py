@@ -27,7 +27,7 @@ from pydantic_ai.exceptions import (
 from openprogram.providers.types import ErrorReason
 from openprogram.providers.vendors.wire import WireWatch
 
-__all__ = ["Failure", "ProviderFailed", "provider_failures", "provider_words"]
+__all__ = ["CUT_OFF", "Failure", "ProviderFailed", "provider_failures", "provider_words"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ class Failure:
     message: str
     retryable: bool
     retry_after_s: float | None = None
+
+
+#: The body came to a proper end, the answer did not: a server died behind its proxy.
+CUT_OFF = Failure("network", "the stream ended before the answer did", retryable=True)
 
 
 class ProviderFailed(Exception):
@@ -89,7 +93,8 @@ def provider_failures(watch: WireWatch) -> Iterator[None]:
     except httpx2.RequestError as error:
         raise ProviderFailed(Failure("network", _described(error), retryable=True)) from error
     except UnexpectedModelBehavior as error:
-        raise ProviderFailed(_unreadable(watch, str(error))) from error
+        nothing_came = watch.ended and not watch.terminal and "event-stream" in watch.content_type
+        raise ProviderFailed(CUT_OFF if nothing_came else _unreadable(watch, str(error))) from error
     except _MISREAD as error:
         if watch.status is None:
             raise
@@ -97,24 +102,25 @@ def provider_failures(watch: WireWatch) -> Iterator[None]:
 
 
 def _api_failure(error: ModelAPIError, watch: WireWatch) -> Failure:
-    reason, retryable = _classified(error, watch)
+    if type(error) is ModelAPIError and error.body is None and watch.status is not None:
+        # Neither a category nor a word from the provider: its answer could not be decoded.
+        return _unreadable(watch, error.message)
+    reason, retryable = _classified(error)
     if isinstance(error, ModelHTTPError) and error.provider_retry_hint is not None:
         retryable = error.provider_retry_hint
     return Failure(reason, _message(error), retryable, _retry_after_s(error))
 
 
-def _classified(error: ModelAPIError, watch: WireWatch) -> tuple[ErrorReason, bool]:
+def _classified(error: ModelAPIError) -> tuple[ErrorReason, bool]:
     for category, reason, retryable in _CATEGORIES:
         if isinstance(error, category):
             return reason, retryable
     if isinstance(error, ModelHTTPError):
         client_error: tuple[ErrorReason, bool] = ("invalid_request", False)
         return _STATUSES.get(error.status_code, client_error if error.status_code < 500 else ("server", True))
-    if error.in_stream or error.body is not None:
-        kind = str(error.provider_error_type or "")
-        return ("invalid_request", False) if kind.startswith("invalid_request") else ("unknown", False)
-    # Neither a status nor a word from the provider: its answer could not be decoded.
-    return ("invalid_response", False) if watch.status is not None else ("unknown", False)
+    if str(error.provider_error_type).startswith("invalid_request"):
+        return "invalid_request", False
+    return "unknown", False
 
 
 def _message(error: ModelAPIError) -> str:
@@ -149,6 +155,8 @@ def _retry_after_s(error: ModelAPIError) -> float | None:
 def _unreadable(watch: WireWatch, detail: str) -> Failure:
     if watch.content_type and "event-stream" not in watch.content_type:
         detail = f"the server answered with {watch.content_type} where an event stream was asked for"
+    elif watch.torn:
+        return CUT_OFF  # half an event cannot be read either
     return Failure("invalid_response", detail, retryable=False)
 
 

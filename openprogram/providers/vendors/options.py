@@ -102,7 +102,7 @@ def _output_object(form: dict[str, Any]) -> OutputObjectDefinition:
                 json_schema=schema,
                 name=named.get("name"),
                 description=named.get("description"),
-                strict=named.get("strict"),
+                strict=named.get("strict") or None,  # false is what leaving it out means; pydantic-ai refuses it
             )
         case {"type": "json_schema", "schema": dict() as schema}:
             return OutputObjectDefinition(json_schema=schema)

@@ -19,15 +19,17 @@ __all__ = ["WireWatch", "http_client"]
 class WireWatch:
     """What is known of the answer to one request.
 
-    `status`: None until a response has begun. `terminal`: the stream's own last event has come, `message_stop`
-    (Anthropic) or `[DONE]` (OpenAI). `stray_error`: the rest of a line that begins with `error:`. `readable`: whether
-    lines can be seen, which a compressed body prevents.
+    `status`: None until a response has begun. `ended`: its body has been read to the end, `torn`: in the
+    middle of a line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic) or `[DONE]` (OpenAI). `stray_error`: the rest of a line that
+    begins with `error:`. `readable`: whether lines can be seen, which a compressed body prevents.
     """
 
     def __init__(self) -> None:
         self.status: int | None = None
         self.content_type = ""
         self.readable = True
+        self.ended = False
+        self.torn = False
         self.terminal = False
         self.stray_error: str | None = None
         self._line = bytearray()
@@ -45,15 +47,17 @@ class WireWatch:
         continued, *others = piece.split(b"\n")
         self._line += continued
         for other in others:
-            self.see_line_end()
+            self._line_is_over()
             self._line += other
 
-    def see_line_end(self) -> None:
-        """A line is over; at the end of the body the last one too, with or without a line end."""
-        self._see_line(bytes(self._line.rstrip(b"\r")))
-        self._line.clear()
+    def see_end(self) -> None:
+        """The body is over, and with it its last line, with or without a line end."""
+        self.ended, self.torn = True, bool(self._line)
+        self._line_is_over()
 
-    def _see_line(self, line: bytes) -> None:
+    def _line_is_over(self) -> None:
+        line = bytes(self._line.rstrip(b"\r"))
+        self._line.clear()
         # JSON keeps its line ends escaped, so a line that begins like this is never part of the model's text.
         if line in (b"event: message_stop", b"event:message_stop", b"data: [DONE]", b"data:[DONE]"):
             self.terminal = True
@@ -69,7 +73,7 @@ class _WatchedStream(httpx2.AsyncByteStream):
         async for piece in self._stream:
             self._watch.see(piece)
             yield piece
-        self._watch.see_line_end()
+        self._watch.see_end()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
