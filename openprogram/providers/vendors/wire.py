@@ -19,9 +19,10 @@ __all__ = ["WireWatch", "http_client"]
 class WireWatch:
     """What is known of the answer to one request.
 
-    `status`: None until a response has begun. `ended`: its body has been read to the end, `torn`: in the
-    middle of a line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic) or `[DONE]` (OpenAI). `stray_error`: the rest of a line that
-    begins with `error:`. `readable`: whether lines can be seen, which a compressed body prevents.
+    `status`: None until a response has begun. `ended`: its body has been read to the end, `torn`: in the middle of a
+    line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic) or `[DONE]` (OpenAI).
+    `stray_error`: the rest of a line that begins with `error:`. `readable`: whether lines can be seen, which a
+    compressed body prevents.
     """
 
     def __init__(self) -> None:

@@ -250,19 +250,21 @@ async def test_nobody_listening_is_a_failure_of_the_network(api: str) -> None:
     assert (last_message(events).error_reason, last_message(events).error_retryable) == ("network", True)
 
 
+PLAIN_JSON = Response.json(200, {"id": "msg", "type": "message", "content": []})
 UNREADABLE = [
-    Response.json(200, {"id": "msg", "type": "message", "content": []}),
-    Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"}),
-    Response([b"event: message_start\ndata: {not json\n\n"]),
-    Response([b"data: {not json\n\n"]),
-    Response(anthropic_stream({"type": "content_block_stop", "index": 0})),
-    Response(openai_stream({"choices": [7]})),
-    Response(openai_stream({"choices": [{"index": 0, "delta": "Hi"}]})),
+    ("anthropic-messages", PLAIN_JSON),
+    ("openai-completions", PLAIN_JSON),
+    ("anthropic-messages", Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"})),
+    ("openai-completions", Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"})),
+    ("anthropic-messages", Response([b"event: message_start\ndata: {not json\n\n"])),
+    ("openai-completions", Response([b"data: {not json\n\n"])),
+    ("anthropic-messages", Response(anthropic_stream({"type": "content_block_stop", "index": 0}))),
+    ("openai-completions", Response(openai_stream({"choices": [7]}))),
+    ("openai-completions", Response(openai_stream({"choices": [{"index": 0, "delta": "Hi"}]}))),
 ]
 
 
-@each_api
-@pytest.mark.parametrize("response", UNREADABLE)
+@pytest.mark.parametrize(("api", "response"), UNREADABLE)
 async def test_an_answer_that_is_no_stream_of_the_api_is_a_failure(api: str, response: Response) -> None:
     message = await failure(api, response)
     assert (message.error_reason, message.error_retryable) == ("invalid_response", False)
@@ -270,8 +272,14 @@ async def test_an_answer_that_is_no_stream_of_the_api_is_a_failure(api: str, res
 
 
 @each_api
+async def test_a_stream_without_an_event_is_one_that_was_cut(api: str) -> None:
+    message = await failure(api, Response([b": keep-alive\n\n"]))
+    assert (message.error_reason, message.error_retryable) == ("network", True)
+
+
+@each_api
 async def test_a_plain_answer_is_named(api: str) -> None:
-    message = await failure(api, UNREADABLE[0])
+    message = await failure(api, PLAIN_JSON)
     assert (message.error_reason, message.error_retryable) == ("invalid_response", False)
     assert "application/json" in (message.error_message or "")
 
