@@ -22,7 +22,8 @@ _PLAIN: Final = re.compile(r'[^"\\]*')
 _BARE: Final = re.compile(r"[-+.0-9A-Za-z]*")
 _SKIPPED: Final = re.compile(r'[^"\[\]{}]*')
 _CONSTANTS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-_NUMBER: Final = re.compile(r"[-+.0-9eE]*")
+_NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?)?")
+_DIGITS: Final = re.compile(r"[0-9]+")
 _ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 #: First characters of a value that is no string.
 _STARTS: Final = frozenset("{[-0123456789tfnNI")
@@ -183,12 +184,12 @@ class ArgumentsScanner:
         if self._place is Place.WHOLE:
             self._drop(end - index)
         else:
-            self._bare = (self._bare + text[index:end])[:24]
-            if not (_NUMBER.fullmatch(text, index, end) and _NUMBER.fullmatch(self._bare)) and not any(
-                constant.startswith(self._bare) for constant in _CONSTANTS
-            ):
-                return self._break(index)
-            self._keep(end - index)
+            bare = self._bare + text[index:end]
+            valid = _valid_length(bare)
+            self._keep(valid - len(self._bare))
+            if valid < len(bare):
+                return self._break(index + valid - len(self._bare))
+            self._bare = _DIGITS.sub("0", bare)  # one digit says as much as many
         if end < len(text):
             self._end_value(SECRET_PLACEHOLDER if self._place is Place.WHOLE else None)
         return end
@@ -310,6 +311,16 @@ class ArgumentsScanner:
 
 
 _TO_NEXT_MEMBER: Final = rest_of(re.compile(r"[^,}\]\n\[]*"), "[")
+
+
+def _valid_length(bare: str) -> int:
+    """How many characters of `bare` begin a number or a constant."""
+    number = _NUMBER.match(bare)
+    length = number.end() if number else 0
+    for constant in _CONSTANTS:
+        while length < len(bare) and constant.startswith(bare[: length + 1]):
+            length += 1
+    return length
 
 
 def _malformed(_reader: Reader, start: int, _end: int) -> Span:

@@ -6,7 +6,7 @@ from typing import Final
 from openprogram.pipeline.redaction.fields import after_name
 from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
-from openprogram.pipeline.redaction.names import Secrecy
+from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Match, Span, kept, rest_of
@@ -14,6 +14,7 @@ from openprogram.pipeline.redaction.values import Style, read_value
 
 __all__ = ["CONTEXT_RULES"]
 
+_FOREIGN_LETTERS: Final = re.compile(r"[^\W\d_A-Za-z]*")
 _LETTERS: Final = re.compile(r"[^\W\d_]*")
 
 
@@ -21,7 +22,10 @@ def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
     """`пароль: …`, `contraseña …`, `密码：…`."""
     if not reader.at_word_start(start) and reader.text[start].isascii():
         return None
-    name_end = reader.run(_LETTERS, end, 12)
+    ascii_only = reader.text[end - 1].isascii()
+    name_end = reader.run(_LETTERS if ascii_only else _FOREIGN_LETTERS, end, 12)
+    if not ascii_only and reader.char(name_end).isascii() and reader.char(name_end).isalnum():
+        return read_value(reader, name_end, Proof.NAMED, Style())  # written without blanks: 密码是…
     return after_name(reader, name_end, reader.text[start:name_end], "", Secrecy.STRING)
 
 
@@ -86,7 +90,7 @@ def _credentials_literal(reader: Reader, _start: int, end: int) -> Span | None:
 _NO_VALUE: Final = frozenset("|-\n#*>`")
 _CELL: Final = re.compile(r"[^|\n\[]*")
 _BLANKS: Final = re.compile(r"[ \t]*")
-_TELLING: Final = re.compile(r"(?i)pass|secret|token|credential|api.?key|\bkey\b|\bpwd?\b")
+_TELLING: Final = re.compile(r"(?i)pass|secret|token|credential|api.?key|\bpwd?\b")
 _REST_OF_CELL: Final = rest_of(re.compile(r"(?:[^|\n\[ ]| (?=[^|\n\[ ]))*"), "[", " ")
 
 
@@ -109,7 +113,9 @@ def _table_cell(reader: Reader, _start: int, end: int) -> Span | None:
 
 _LINE: Final = re.compile(r"[^\s\[]*")
 _REST_OF_LINE: Final = rest_of(_LINE)
-_HEADING: Final = re.compile(r"(?i)(?:pass(?:word|phrase|code)|secret|token|credential|api.?key|\bkey)[^\n]{0,80}\s*\Z")
+_HEADING: Final = re.compile(
+    r"(?i)(?:pass(?:word|phrase|code)|secret|token|credential|(?:api|access|private|licen[cs]e).?key)[^\n]{0,80}\s*\Z"
+)
 
 
 def _line_below(reader: Reader, _start: int, end: int) -> Span | None:
@@ -165,8 +171,84 @@ def _quoted_next(reader: Reader, _start: int, end: int) -> Span | None:
     return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
 
 
+_COLUMNS: Final = re.compile(r"\(([^()\[]{1,160})\)\s{0,4}\Z")
+_ITEM: Final = re.compile(r"[^,()'\"\[]*")
+
+
+def _sql_values(reader: Reader, start: int, end: int) -> Span | None:
+    """`INSERT INTO users (name, password) VALUES ('ann', '…')`: the value in the column of a telling name."""
+    columns = _COLUMNS.search(reader.context(start, 200))
+    if columns is None:
+        return None
+    telling = [
+        place
+        for place, column in enumerate(columns[1].split(","))
+        if name_secrecy(column.strip(' "`')) >= Secrecy.STRING
+    ]
+    if not telling:
+        return None
+    index = reader.run(_OPENING, end, 8)
+    for _ in range(telling[0]):
+        index = reader.run(_ITEM, index, WINDOW)
+        if (quote := reader.char(index)) in ("'", '"'):
+            index = reader.run(_ITEM, Style(quote=quote).end_of_head(reader, index + 1) + 1, WINDOW)
+        if reader.char(index) != ",":
+            return None
+        index = reader.run(_OPENING, index + 1, 8)
+    quote = reader.char(index)
+    reader.hold = index + 1
+    if quote not in ("'", '"'):
+        return None
+    if reader.at_placeholder(index + 1):
+        return kept(index + 1)
+    return read_value(reader, index + 1, Proof.NAMED, Style(quote=quote))
+
+
+_OPENING: Final = re.compile(r"[\s(]*")
+_COMMAND: Final = re.compile(r"[^\n\[]*")
+_PRINTS: Final = re.compile(
+    r"(?i)\b(?:cat|echo|print\w*|pass|op|vault|get|security|gcloud|aws|kubectl|show|read|reveal|decrypt|view|head|tail)\b"
+)
+
+
+def _command_output(reader: Reader, start: int, end: int) -> Span | None:
+    """What a command with a telling word in it printed: `$ cat token.txt`, and a value on the next line."""
+    if start and reader.text[start - 1] != "\n":
+        return None
+    stop = reader.run(_COMMAND, end, 160)
+    command = reader.text[end:stop]
+    if reader.char(stop) != "\n" or not _TELLING.search(command) or not _PRINTS.search(command):
+        return None
+    reader.hold = stop + 1
+    if reader.at_placeholder(stop + 1):
+        return kept(stop + 1)
+    last = reader.run(_LINE, stop + 1, WINDOW)
+    if last - stop - 1 < WINDOW and reader.char(last) not in ("\n", "\r", ""):
+        return None
+    return (
+        Span(stop + 1, stop + 1, _REST_OF_LINE) if is_secret_value(reader.text[stop + 1 : last], Proof.NEARBY) else None
+    )
+
+
+def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
+    """A line of a password file: host, port, database, user, password."""
+    index = end
+    for _ in range(2):
+        index = reader.run(_USER, index, WINDOW)
+        if reader.char(index) != ":":
+            return None
+        index += 1
+    return read_value(reader, index, Proof.NAMED, Style())
+
+
 def _rule(name: str, example: str, literals: str, match: Match, *, folded: bool = False, source: str = "own") -> Rule:
-    return Rule(name, source, example, tuple(trigger(one, folded=folded) for one in literals.split("¦")), match)
+    return Rule(
+        name,
+        source,
+        example,
+        tuple(trigger(one, folded=folded, anchor=1 if one.startswith(" -") else None) for one in literals.split("¦")),
+        match,
+    )
 
 
 CONTEXT_RULES: Final = (
@@ -174,12 +256,12 @@ CONTEXT_RULES: Final = (
         "foreign-name",
         "пароль: Zx4Qm81Lw",
         "пароль¦contraseña¦senha¦kennwort¦wachtwoord¦hasło¦lösenord¦密码¦密碼¦パスワード¦비밀번호¦şifre¦парол¦口令¦令牌¦токен¦ключ"
-        "¦clave¦chave¦jelszó¦adgangskode¦parola¦schlüssel¦密钥¦секрет",
+        "¦clave¦chave¦jelszó¦adgangskode¦parola¦parola d'ordine¦schlüssel¦密钥¦секрет",
         _foreign_name,
         folded=True,
     ),
     _rule("user-option", "curl -u ann:Zx4Qm81Lw https://host.example", "-u¦--user¦--proxy-user¦-U", _user_option),
-    _rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ --pass¦ -P", _password_option),
+    _rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P", _password_option),
     _rule(
         "credentials-literal",
         "btoa('ann:Zx4Qm81Lw')",
@@ -194,6 +276,17 @@ CONTEXT_RULES: Final = (
         "base64 -d¦base64 --d",
         _decoded_output,
         folded=True,
+    ),
+    _rule(
+        "sql-values", "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw')", "values", _sql_values, folded=True
+    ),
+    _rule("command-output", "$ cat token.txt\nZx4Qm81LwT7vBn2KdP9s\n", "$ ", _command_output),
+    _rule(
+        "pgpass",
+        "db.example:5432:app:ann:Zx4Qm81Lw",
+        ":5432:",
+        _pgpass,
+        source="https://www.postgresql.org/docs/current/libpq-pgpass.html",
     ),
     _rule(
         "aws-output",

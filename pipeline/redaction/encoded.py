@@ -28,8 +28,8 @@ def tells_a_secret(text: str) -> bool:
     whole = text.rstrip("=").replace("-", "+").replace("_", "/")
     whole = whole[: len(whole) - len(whole) % 4] if len(whole) % 4 == 1 else whole + "=" * (-len(whole) % 4)
     try:
-        decoded = base64.b64decode(whole).decode()
-    except (binascii.Error, UnicodeDecodeError):
+        decoded = base64.b64decode(whole).decode(errors="replace")
+    except binascii.Error:
         return False
     found = _NAMED.search(decoded)
     return _USERINFO.search(decoded) is not None or (found is not None and is_secret_value(found[1], Proof.NAMED))

@@ -19,15 +19,18 @@ from openprogram.pipeline.redaction.values import SCHEMES, Style, read_value
 __all__ = ["FIELD_RULES"]
 
 _NAME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+_TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
 #: A word in small letters behind the name, which passes for a secret nowhere but in a URL or in quotes.
 _DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62})(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
 _NAME_ENDS: Final = frozenset(" =:\"'")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
+_HEX: Final = re.compile(r"[0-9a-f]*")
 _PERCENT_CODE: Final = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]{2,16})[ ]\Z")
 _WORD: Final = re.compile(r"[A-Za-z]*")
 _HEADER_CELLS: Final = re.compile(r"[\w .-]*(?:[,;\t][\w .-]*)*")
+_HEADER: Final = re.compile(r"[,;\t][^\n]*\Z")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
 _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
@@ -38,6 +41,10 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     text = reader.text
     if text[start] not in "pPaAcCsS" and reader.char(end).isalpha():
         return None  # keyboard, tokens: the word goes on
+    if text[end : end + 1] == "-" and text[start:end] == "key":
+        hexadecimal = reader.run(_HEX, end + 1, 33)
+        if hexadecimal - end == 33:  # a Mailgun key
+            return Span(end + 1, hexadecimal)
     name_end = end if text[end : end + 1] in _NAME_ENDS else reader.run(_NAME_RIGHT, end, 40)
     before = reader.before(start, 64)
     left = len(before.rstrip(_NAME_CHARACTERS))
@@ -105,6 +112,8 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
     if gap.text == " " and reader.literal(gap.end, _ACCESSORS):
         gap = read_gap(reader, gap.end + len(_ACCESSORS) - 2) or gap
         return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote)) if gap.quote else None
+    if gap.newline and _HEADER.search(reader.context(index, 96)):
+        return _column(reader, index)
     if gap.newline:
         return value_on_its_line(reader, gap.end) if secrecy >= Secrecy.STRING else None
     return value_in_prose(reader, gap.end, name, secrecy)
@@ -118,7 +127,13 @@ def _proof(gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Proof:
         return Proof.NAMED if assigned or (lead in ("?", "&") and lead) else Proof.NEARBY
     if gap.sep == "=" and lead in ("?", "&", "#", ";") and lead and not gap.quote:
         return Proof.PLACE
-    if gap.quote and gap.sep in ("=", ":=", "=>", ":") and (gap.close or gap.sep != ":") and name.lower() != "token":
+    if (
+        gap.quote
+        and gap.sep in ("=", ":=", "=>", ":")
+        and (gap.close or gap.sep != ":")
+        and name.lower() != "token"
+        and gap.quote != "`"
+    ):
         return Proof.DATA
     return Proof.NEARBY if gap.newline else Proof.NAMED
 
@@ -141,7 +156,7 @@ def _behind_value_word(reader: Reader, index: int, secrecy: Secrecy) -> Span | N
 
 def _annotated(reader: Reader, index: int, proof: Proof) -> Span | None:
     """`token: str = "…"`: the value stands behind a type."""
-    end = reader.run(_NAME_RIGHT, index, WINDOW)
+    end = reader.run(_TYPE, index, WINDOW)
     if reader.char(end) not in (" ", "="):
         return None
     gap = read_gap(reader, end)

@@ -62,9 +62,9 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     match = _GAP.match(reader.text, index, stop)
     end = match.end() if match else index
     reader.hold = max(end, index)
-    if end < stop and not reader.closed:
-        if end >= reader.end or (reader.text[end] in "%&" and reader.end - end < _CODE_WIDTH):
-            raise NeedMore
+    more = end >= reader.end or (reader.text[end] in "%&" and reader.end - end < _CODE_WIDTH)
+    if more and end < stop and not reader.closed:
+        raise NeedMore
     text = reader.text[index:end]
     encoded = "%" in text
     if encoded or "&" in text:

@@ -56,14 +56,14 @@ _NUMBERISH: Final = re.compile(
     r"(?i)[-+]?[\d.,_:/-]+(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+"
     r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d+(?:\.\d+)+[-+.\w]{0,12}|\d+/\d+"
 )
+_DIGEST: Final = re.compile(r"(?i)(?:sha\d{1,3}|md5)[:=-]")
 _CODE: Final = re.compile(
     r"""(?x) [A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)+[;,)]?$     # self.token, mock.sentinel.token1
     | [A-Za-z_][\w.]{0,40}[(\[<]                     # getenv(…), Optional[…]
     | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
     | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
     | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
-    | [A-Za-z][A-Za-z_-]{0,30}[:=]$
-    | (?:sha\d{1,3}|md5|SHA\d{1,3}|MD5)[:=-] """
+    | [A-Za-z][A-Za-z_-]{0,30}[:=]$ """
 )
 _WORD_LIKE: Final = re.compile(r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|[a-z]+[A-Z][a-z]+")
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
@@ -121,7 +121,9 @@ def _is_code(value: str) -> bool:
     """A number with a unit, the name of an algorithm, an identifier, a call."""
     if _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
         return True
-    return _ALGORITHM.fullmatch(value) is not None or _CODE.match(value) is not None
+    if _ALGORITHM.fullmatch(value) is not None or _DIGEST.match(value):
+        return True
+    return _CODE.match(value) is not None and not (len(value) >= 20 and is_random(value, least=20) and "(" not in value)
 
 
 def _passphrase(value: str) -> bool:

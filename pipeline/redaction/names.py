@@ -118,7 +118,7 @@ def name_secrecy(name: str) -> Secrecy:
     words = [word.lower() for word in _WORD.findall(re.split(r"[/.:]", name.rstrip("/.:"))[-1])]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
         words.pop()
-    if not words or words[0] in _NOT_A_VALUE and len(words) > 1:
+    if not words or (words[0] in _NOT_A_VALUE and len(words) > 1):
         return Secrecy.NONE
     joined, last = "".join(words), words[-1]
     before = words[-2] if len(words) > 1 else ""

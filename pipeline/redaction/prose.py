@@ -16,8 +16,9 @@ _WORD: Final = re.compile(r"[^\W\d_]*")
 _ASIDE: Final = re.compile(r"[^()\[\n]*")
 _VERBS: Final = frozenset("is was are ist lautet war est era es è é jest är er as to by".split())
 _CONNECTORS: Final = _VERBS | frozenset(
-    "on for of the my our your user admin account this that now currently still set root de del la für pour para".split()
+    "on for of the my our your user admin account this that now currently still set root de del la für pour".split()
 )
+_OF: Final = frozenset("for of de für pour para".split())
 #: Words behind a name after which a value may come.
 LEADING_WORDS: Final = _CONNECTORS | {"value", "val", "content"}
 
@@ -25,11 +26,13 @@ LEADING_WORDS: Final = _CONNECTORS | {"value", "val", "content"}
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
     proof = Proof.NAMED if name.startswith("--") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
+    expected = False  # whatever word comes next: "for bob"
     for _ in range(6):
         end = reader.run(_WORD, index, 16)
         word = reader.text[index:end].lower()
-        if word not in _CONNECTORS:
+        if word not in _CONNECTORS and not (expected and word):
             break
+        expected = word in _OF
         if word in _VERBS and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
             proof = Proof.NAMED
         gap = read_gap(reader, end)

@@ -5,7 +5,6 @@ are taken in the order of their anchors, and a rule either answers from characte
 Work is linear: nothing is searched twice but LEFT_CONTEXT characters a piece and what waits, which is bounded.
 """
 
-import re
 from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
@@ -69,7 +68,7 @@ class Scanner:
         return self._owed or ""
 
     def _advance(self) -> list[Piece]:
-        reader, pieces = self._reader, list[Piece]()
+        _reader, pieces = self._reader, list[Piece]()
         while True:
             if self._swallow is not None and not self._go_on(pieces):
                 return pieces
@@ -93,26 +92,46 @@ class Scanner:
             if span is not None:
                 return span
         limit = reader.end if reader.closed else open_trigger(reader, self._position)
-        while (found := TRIGGERS.search(reader.text, self._position)) is not None and found.start() < limit:
+        position, first = self._position, None
+        while True:
+            # a secret may stand far behind its trigger, and another one between the two: that one comes first
+            reach = reader.end if first is None else first.start + MAX_SUFFIX
+            found = TRIGGERS.search(reader.text, position, reach)
+            if first is not None and (found is None or found.start() >= first.start) and limit >= first.start:
+                return first
+            if found is None or found.start() >= limit:
+                break
             reader.hold = reader.end
             try:
                 span = match_trigger(reader, found)
             except NeedMore:
-                self._position = found.start()
-                self._keep(pieces, first_start(reader, self._decided, self._position + 1, reader.hold))
+                if first is None:
+                    self._position = found.start()
+                self._wait(pieces, first, reader.hold)
                 return None
             except Stop:
                 span = None
-            if span is not None:
-                return span
-            self._position = found.start() + 1
-        if reader.closed:
+            position = found.start() + 1
+            if span is not None and (first is None or span.start < first.start):
+                first = span
+            if first is None:
+                self._position = position
+            elif position >= first.start:
+                return first
+        if first is not None:
+            self._wait(pieces, first, reader.end)
+        elif reader.closed:
             self._position = reader.end
             self._keep(pieces, reader.end)
         else:
             self._position = max(self._position, reader.end - MAX_SUFFIX + 1)
             self._keep(pieces, first_start(reader, self._decided, self._position, reader.end))
         return None
+
+    def _wait(self, pieces: list[Piece], first: Span | None, hold: int) -> None:
+        """The search stays at its position; what can't be removed by what is found from there on needs not wait."""
+        hold = hold if first is None else min(hold, first.start)
+        self._keep(pieces, first_start(self._reader, self._decided, self._position + 1, hold))
 
     def _begin(self, span: Span, pieces: list[Piece]) -> None:
         self._keep(pieces, span.start)

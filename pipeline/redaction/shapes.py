@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value,
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
-from openprogram.pipeline.redaction.spans import Span, kept, rest_of
+from openprogram.pipeline.redaction.spans import Span, jwt_rest, kept, rest_of
 
 __all__ = ["SHAPE_RULES"]
 
@@ -41,7 +41,6 @@ def _scheme(reader: Reader, start: int, end: int) -> Span | None:
 
 
 _JWT_HEAD: Final = re.compile(r"[A-Za-z0-9_-]*")
-_JWT_REST: Final = re.compile(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_.-])|\n(?=[A-Za-z0-9_-]{24}))*")
 _PADDED: Final = re.compile(r"[A-Za-z0-9_+/-]*")
 
 
@@ -55,20 +54,10 @@ def _jwt(reader: Reader, start: int, end: int) -> Span | None:
         return None
     if stop - end < MAX_ENCODED and reader.char(stop) == ".":
         tail = reader.run(_JWT_HEAD, stop + 1, 9)
-        return Span(start, stop, _jwt_rest) if tail - stop > 8 else None
+        return (
+            Span(start, stop, jwt_rest) if tail - stop > 8 or (tail - stop > 3 and reader.char(tail) == ".") else None
+        )
     return Span(start, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
-
-
-def _jwt_rest(reader: Reader, index: int) -> tuple[int, bool]:
-    """The rest of a JWT, lines into which a terminal broke it included."""
-    match = _JWT_REST.match(reader.text, index)
-    index = match.end() if match else index
-    rest = reader.text[index : index + 25]
-    if reader.closed or not (
-        rest in ("", ".") or (rest[0] == "\n" and len(rest) < 25 and _JWT_HEAD.fullmatch(rest, 1))
-    ):
-        return index, index < reader.end or reader.closed
-    return index, False
 
 
 _PEM_LABEL: Final = re.compile(r"[A-Z0-9 ]*")
@@ -106,7 +95,10 @@ _AUTHORITY: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|\[]*")
 
 def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
     """`scheme://user:password@host` (RFC 3986, section 3.2.1)."""
+    reader.hold = end
     user = reader.run(_USER, end, 80)
+    if reader.char(user) == "@" and _TOKEN_USER.search(reader.text, end, user):
+        return Span(end, user)
     if reader.char(user) != ":":
         return None
     password = user + 1
@@ -123,8 +115,20 @@ def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
     return Span(password, at)
 
 
+#: A user name that is a token: twenty letters of both cases and digits.
+_TOKEN_USER: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{20}")
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.-]{0,12}")
 _USER: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|@:\[]*")
+
+
+def _encoded_pem(reader: Reader, start: int, end: int) -> Span | None:
+    """A private key in base64 once more, as in a kubeconfig."""
+    if not reader.at_word_start(start):
+        return None
+    reader.hold = start
+    stop = reader.run(_PADDED, end, 64)
+    return Span(start, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
+
 
 SHAPE_RULES: Final = (
     Rule("placeholder", "own", "", (trigger(SECRET_PLACEHOLDER, anchor=0),), _placeholder),
@@ -148,6 +152,13 @@ SHAPE_RULES: Final = (
         "-----BEGIN " + "PRIVATE KEY-----\nZx4Qm81LwT7v\n-----END PRIVATE KEY-----",
         (trigger("-----BEGIN ", direct=True),),
         _pem,
+    ),
+    Rule(
+        "encoded-private-key",
+        "https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/",
+        "client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo= end",
+        (trigger("LS0tLS1CRUdJTi", direct=True),),
+        _encoded_pem,
     ),
     Rule(
         "url-password",

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import NeedMore, Reader
 
-__all__ = ["Match", "Span", "Swallow", "kept", "quoted", "rest_of"]
+__all__ = ["Match", "Span", "Swallow", "jwt_rest", "kept", "quoted", "rest_of"]
 
 #: From an index on: where the secret's text ends as far as it is known, and whether it has ended.
 Swallow = Callable[[Reader, int], tuple[int, bool]]
@@ -97,3 +97,19 @@ def quoted(quote: str, backslashes: int) -> Swallow:
             index += 1
 
     return swallow
+
+
+_JWT_PART: Final = re.compile(r"[A-Za-z0-9_-]*")
+_JWT_REST: Final = re.compile(r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_.-])|\n(?=[A-Za-z0-9_-]{24}))*")
+
+
+def jwt_rest(reader: Reader, index: int) -> tuple[int, bool]:
+    """The rest of a JWT, lines into which a terminal broke it included."""
+    match = _JWT_REST.match(reader.text, index)
+    index = match.end() if match else index
+    rest = reader.text[index : index + 25]
+    if reader.closed or not (
+        rest in ("", ".") or (rest[0] == "\n" and len(rest) < 25 and _JWT_PART.fullmatch(rest, 1))
+    ):
+        return index, index < reader.end or reader.closed
+    return index, False

@@ -34,7 +34,7 @@ def _mixed(body: str) -> bool:
 
 
 def _any(body: str) -> bool:
-    return not body.islower() and not body.isupper() or any(c.isdigit() for c in body)
+    return (not body.islower() and not body.isupper()) or any(c.isdigit() for c in body)
 
 
 def _token(body: str, least: int, accept: Callable[[str], bool], *, head: int, word_start: bool, stays: bool) -> Match:
@@ -88,7 +88,14 @@ def _sk(body: str) -> bool:
         or body.lower().startswith(_NOT_YET)
     ):
         return False
-    return any(c.isdigit() for c in body) and any(c.isalpha() for c in body) or is_random(body)
+    return (any(c.isdigit() for c in body) and any(c.isalpha() for c in body)) or is_random(body)
+
+
+_DISCORD: Final = re.compile(r"[A-Za-z0-9_-]{15,26}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]+")
+
+
+def _discord(body: str) -> bool:
+    return _DISCORD.fullmatch(body) is not None
 
 
 TOKEN_RULES: Final = (
@@ -438,4 +445,13 @@ TOKEN_RULES: Final = (
     _rule("tailscale-key", "https://tailscale.com/kb/1101/api", "tskey-", _WORD, 12, f"auth-{_R}", stays=True),
     _rule("artifactory-key", "https://jfrog.com/help", "AKCp cmVmdGtu", _B64, 30, _R * 3, _mixed),
     _rule("clojars-token", "https://github.com/clojars/clojars-web/wiki/Deploy-Tokens", "CLOJARS_", _ALNUM, 20, _R * 3),
+    _rule(
+        "discord-bot-token",
+        "https://discord.com/developers/docs/reference#authentication",
+        "MT MD Mj Mz ND NT Nj Nz OD OT",
+        "A-Za-z0-9_.-",
+        32,
+        "k4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.Zx4Qm81LwT7vBn2KdP9sZx4Qm81",
+        _discord,
+    ),
 )

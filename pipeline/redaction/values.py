@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.spans import Span, Swallow, kept, quoted, rest_of
+from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, kept, quoted, rest_of
 
 __all__ = ["SCHEMES", "Style", "read_value"]
 
@@ -77,4 +77,6 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         value, proof = reader.text[after:head], Proof.NAMED
     if not style.quote:
         value = value.rstrip(".: ")
-    return Span(start, start, style.swallow) if is_secret_value(value, proof) else None
+    if not is_secret_value(value, proof):
+        return None
+    return Span(start, start, jwt_rest if value.startswith("eyJ") and not style.quote else style.swallow)

@@ -78,7 +78,7 @@ class _Key(NamedTuple):
     """What is known of a key: what the scan made of it, and what that says."""
 
     scanned: str
-    count: int
+    removed: int
     place: Place
     scoped: bool  # it matters to its neighbours
     untouched: str  # "always", "id", "data" or ""
@@ -136,7 +136,7 @@ class _Walk:
             name, place = key, known.place
             if known.scoped or scope is not None:
                 scope = scope or ObjectScope()
-                self.count += known.count
+                self.count += known.removed
                 name = scope.new_key(key, known.scanned)
                 place = scope.place(name)
             redacted: JsonValue = item
