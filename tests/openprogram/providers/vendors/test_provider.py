@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import gzip
 from collections.abc import Mapping
 
 import pytest
@@ -292,6 +293,25 @@ async def test_an_answer_without_done_or_without_a_finish_reason_is_whole_all_th
         async with loopback(Response(pieces)) as server:
             message = last_message(await ask("openai-completions", server.url))
         assert (message.stop_reason, message.text) == ("stop", "Hi")
+
+
+@each_api
+async def test_a_compressed_answer_is_read_too(api: str) -> None:
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    async with loopback(Response([gzip.compress(b"".join(ANSWERS[api]))], headers=headers)) as server:
+        message = last_message(await ask(api, server.url))
+    assert (message.stop_reason, message.text) == ("toolUse", "One moment 👀")
+
+
+@each_api
+async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "code": "overloaded", "message": "Busy"}}
+    head = {"content-type": "text/event-stream", "retry-after": "60"}  # sent with good answers too: no word on this
+    pieces = [*ANSWERS[api][:9], *anthropic_stream(error)]
+    message = await failure(api, Response(pieces, headers=head))
+    assert (message.error_reason, message.error_message, message.error_retryable) == ("overloaded", "Busy", True)
+    assert message.error_retry_after_s is None
+    assert message.text.startswith("One ")
 
 
 # ---- leaving early
