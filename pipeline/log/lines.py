@@ -12,7 +12,15 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
 
-from openprogram.pipeline.json_value import MAX_DEPTH, JsonValue, NotJson, show_value, to_json_value, to_line
+from openprogram.pipeline.json_value import (
+    MAX_DEPTH,
+    MAX_LINE_BYTES,
+    JsonValue,
+    NotJson,
+    show_value,
+    to_json_value,
+    to_line,
+)
 from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
 
 __all__ = [
@@ -39,6 +47,7 @@ __all__ = [
     "encode_request_body",
     "is_next_event",
     "load_payload",
+    "named_call",
     "parse_line",
 ]
 
@@ -168,7 +177,8 @@ def _encode(line: dict[str, JsonValue], content: dict[str, JsonValue], depth: in
 # ---- reading
 
 #: How `encode_event` begins a line: such a line has no duplicate key at its own level once its payload parses alone.
-_CANONICAL: Final = b'{"type":"event","call_index":%d,"event_index":%d,"event":'
+_CANONICAL_START: Final = b'{"type":"event","call_index":'
+_CANONICAL: Final = _CANONICAL_START + b'%d,"event_index":%d,"event":'
 _EVENT_PREFIX: Final = re.compile(
     rb'\{"type":"event","call_index":(0|[1-9][0-9]{0,14}),"event_index":(0|[1-9][0-9]{0,14}),"event":'
 )
@@ -196,13 +206,21 @@ def parse_line(raw: bytes, check_event: CheckEvent) -> Line:
     return EventLine(call_index, int(prefix[2]), _checked_event(event, call_index, check_event))
 
 
+def named_call(raw: bytes) -> int | None:
+    """The call_index that a canonical event line begins with, or None where the line begins otherwise."""
+    if not raw.startswith(_CANONICAL_START):
+        return None
+    digits, comma, _ = raw[len(_CANONICAL_START) : len(_CANONICAL_START) + 16].partition(b",")
+    return int(digits) if comma and digits.isdigit() else None
+
+
 def is_next_event(raw: bytes, call_index: int, event_index: int, check_event: CheckEvent) -> bool:
     """Whether the line is this very event, canonical and right. Where not, `parse_line` says what it is.
 
     The commonest line by far: comparing with what must stand there costs half of finding out what does.
     """
     prefix = _CANONICAL % (call_index, event_index)
-    if not (raw.startswith(prefix) and raw.endswith(b"}\n")):
+    if not (raw.startswith(prefix) and raw.endswith(b"}\n") and len(raw) <= MAX_LINE_BYTES):
         return False
     try:
         event = load_payload(raw[len(prefix) : -2])

@@ -23,6 +23,7 @@ from openprogram.pipeline.log.lines import (
     accept_any_event,
     canonical_payload,
     is_next_event,
+    named_call,
     parse_line,
 )
 from openprogram.pipeline.log.order import CallOrder
@@ -176,17 +177,21 @@ def _index(path: Path, descriptor: int, check_event: CheckEvent) -> tuple[dict[s
     header: dict[str, Any] | None = None
     calls: list[CallSummary] = []
     order = CallOrder()
-    summary: CallSummary | None = None  # of the call that the line before was of
+    call: CallSummary | None = None  # of the line before: the next line is most likely of the same
     with file_errors(path, "read"):
         for raw in scan_lines(descriptor):
             try:
-                if _add_next_event(raw, summary, order, check_event):
+                if call is not None and _add_next_event(raw, call, order, check_event):
+                    continue
+                named = named_call(raw.raw)
+                if named is not None and named < len(calls) and _add_next_event(raw, calls[named], order, check_event):
+                    call = calls[named]
                     continue
                 line = parse_raw(raw, check_event)
                 if header is None:
                     header = _first_line(line)
                 else:
-                    summary = _add(line, raw, calls, order)
+                    call = _add(line, raw, calls, order)
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=path,
@@ -236,16 +241,13 @@ def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -
     return calls[line.call_index]
 
 
-def _add_next_event(raw: RawLine, summary: CallSummary | None, order: CallOrder, check_event: CheckEvent) -> bool:
-    """Index the next event of the call that the line before was of, the short way; False where the line isn't that."""
-    if summary is None:
+def _add_next_event(raw: RawLine, call: CallSummary, order: CallOrder, check_event: CheckEvent) -> bool:
+    """Index the line the short way where it is the next event of this call; False where it isn't."""
+    event_index = order.next_event_index(call.call_index)
+    if event_index is None or not is_next_event(raw.raw, call.call_index, event_index, check_event):
         return False
-    call_index = summary.call_index
-    event_index = order.next_event_index(call_index)
-    if event_index is None or not is_next_event(raw.raw, call_index, event_index, check_event):
-        return False
-    order.advance_event(call_index)
-    summary.add_event(raw, is_canonical=True)
+    order.advance_event(call.call_index)
+    call.add_event(raw, is_canonical=True)
     return True
 
 

@@ -64,9 +64,15 @@ def test_a_large_valid_recording_takes_little_memory(path: Path) -> None:
     assert grown < 24 * MEBIBYTE
 
 
-def padded(line: bytes, size: int) -> bytes:
-    """The line with white space before its closing brace, `size` bytes with its line end."""
-    return line[:-2] + b" " * (size - len(line)) + b"}\n"
+@pytest.mark.parametrize("above", [0, 1])
+def test_an_event_line_of_exactly_the_limit_is_read_and_one_above_is_not(path: Path, above: int) -> None:
+    begun, end = b'{"type":"event","call_index":0,"event_index":0,"event":{"type":"start","a":"', b'"}}\n'
+    line = begun + b"x" * (MAX_LINE_BYTES + above - len(begun) - len(end)) + end
+    write_file(path, [HEADER, request_line(0), line, end_line(0, 1)])
+    if above:
+        assert refusal(path).reason == f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+    else:
+        assert len(read_calls(path)) == 1
 
 
 @pytest.mark.parametrize("line_end", [b"}\n", b"}\r\n"])

@@ -27,6 +27,7 @@ from openprogram.pipeline.log.lines import (
     encode_request,
     encode_request_body,
     is_next_event,
+    named_call,
     parse_line,
 )
 from openprogram.pipeline.log.strict_json import field_text, load_line, load_payload
@@ -174,6 +175,23 @@ def test_the_short_way_takes_no_line_that_the_long_way_refuses(payload: bytes, t
 )
 def test_the_short_way_is_for_the_very_next_event_only(raw: bytes) -> None:
     assert not is_next_event(raw, 0, 3, check_event)
+
+
+@pytest.mark.parametrize(
+    ("raw", "call_index"),
+    [
+        (b'{"type":"event","call_index":12,"event_index":0,"event":{}}\n', 12),
+        (b'{"type":"event","call_index":0}', None),
+        (b'{"type":"event","call_index":', None),
+        (b'{"type":"event","call_index":-1,', None),
+        (b'{"type":"event","call_index":1.0,', None),
+        (b'{"type":"event","call_index":' + b"9" * 10_000 + b",", None),
+        (b'{"type":"event", "call_index":1,', None),
+        (b'{"type":"call_end","call_index":1,', None),
+    ],
+)
+def test_a_canonical_event_line_names_its_call(raw: bytes, call_index: int | None) -> None:
+    assert named_call(raw) == call_index
 
 
 @pytest.mark.parametrize("index", [b"00", b"-0", b"0.0", b"1e0", b"+1", b'"1"', b"true", b"", b"1_0", b"0x1"])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.locks import in_use
+from openprogram.pipeline.log import locks
+from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
 from openprogram.pipeline.log.survey import survey_recording
 from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.children import fork_with_open_sink, hold_open, record_calls, record_until_killed, start
@@ -113,6 +114,24 @@ def test_a_fork_of_a_process_with_an_open_sink_records_on_its_own(path: Path) ->
     for name in ("parent", "child"):
         numbers = [found.events[1]["delta"] for found in read if found.events and found.events[0] == delta(name)]
         assert numbers == [str(number) for number in range(20)]
+
+
+def test_a_forked_child_waits_for_the_lock_of_its_parent(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RecordingSink(path) as sink:
+        with exclusive(sink._descriptor, LockRange.APPEND):
+            child = os.fork()
+            if not child:
+                monkeypatch.setattr(locks, "_PATIENCE_S", 0.05)
+                try:
+                    begin(sink)
+                except RecordingFileError as failure:
+                    os._exit(0 if "another process" in failure.reason else 2)
+                finally:
+                    os._exit(1)  # a forked child must not run the tests that follow
+            _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        call(sink)
+    assert len(read_calls(path)) == 1
 
 
 def test_a_child_that_only_inherits_a_sink_and_exits_does_not_disturb_the_parent(path: Path) -> None:

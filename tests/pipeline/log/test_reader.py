@@ -68,6 +68,14 @@ def test_interleaved_calls_are_told_apart(path: Path) -> None:
     assert [call.events for call in read] == [[line["event"] for line in lines[1:-1]] for lines in (first, second)]
 
 
+def test_many_calls_interleaved_line_by_line_are_told_apart(path: Path) -> None:
+    lines = [HEADER, *(request_line(index) for index in range(12))]
+    lines += [event_line(call, index) for index in range(3) for call in range(12)]
+    lines += [end_line(index, 3) for index in range(12)]
+    read = read_calls(write_file(path, lines))
+    assert [call.events for call in read] == [[delta(f"{call}.{index}") for index in range(3)] for call in range(12)]
+
+
 def test_the_outcome_defaults_to_complete(path: Path) -> None:
     write_file(path, [HEADER, request_line(0), end_line(0, 0)])
     assert read_calls(path)[0].outcome == "complete"
