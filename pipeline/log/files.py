@@ -1,4 +1,4 @@
-"""Opening a recording: never through a symlink, never anything but a regular file, errors as RecordingFileError."""
+"""Files of recordings: never through a symlink, never anything but a regular file, errors as RecordingFileError."""
 
 import errno
 import os
@@ -10,7 +10,16 @@ from typing import Final, TypeAlias
 
 from openprogram.pipeline.errors import RecordingFileError
 
-__all__ = ["PathLike", "file_errors", "open_existing", "open_or_create", "sync_folder"]
+__all__ = [
+    "PathLike",
+    "file_errors",
+    "is_at",
+    "open_existing",
+    "open_or_create",
+    "remove_empty",
+    "sync_folder",
+    "write_whole",
+]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -63,6 +72,34 @@ def sync_folder(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def remove_empty(path: Path, descriptor: int) -> None:
+    """Leave no file where none was. One that another process put there, or has begun to record into, stays."""
+    if os.fstat(descriptor).st_size == 0 and is_at(path, descriptor):
+        path.unlink()
+
+
+def is_at(path: Path, descriptor: int) -> bool | None:
+    """Whether the path still names the open file; None where it names nothing."""
+    ours = os.fstat(descriptor)
+    try:
+        there = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def write_whole(descriptor: int, data: bytes, end: int) -> None:
+    """All of `data` at `end` of the file, or nothing: what a full disk cut short is taken back. Raises OSError."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except BaseException:
+        if os.fstat(descriptor).st_size > end:
+            os.ftruncate(descriptor, end)
+        raise
 
 
 def _open(path: Path, flags: int) -> int:

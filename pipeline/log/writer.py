@@ -10,7 +10,16 @@ from typing import Self
 
 from openprogram.pipeline.errors import RecordingFileError, RecordingValueError
 from openprogram.pipeline.json_value import JsonValue, NotJson
-from openprogram.pipeline.log.files import PathLike, file_errors, open_existing, open_or_create, sync_folder
+from openprogram.pipeline.log.files import (
+    PathLike,
+    file_errors,
+    is_at,
+    open_existing,
+    open_or_create,
+    remove_empty,
+    sync_folder,
+    write_whole,
+)
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CleanEvent,
@@ -54,7 +63,7 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
                 if os.fstat(descriptor).st_size == 0:  # else a sink has found the new file and begun it
                     _write_header(path, descriptor, header)
         except BaseException:
-            _remove_empty(path, descriptor)
+            remove_empty(path, descriptor)
             raise
     finally:
         os.close(descriptor)
@@ -89,7 +98,7 @@ class RecordingSink:
                     self._catch_up()
         except BaseException:
             if is_new and self._line_count == 0:
-                _remove_empty(self.path, self._descriptor)
+                remove_empty(self.path, self._descriptor)
             self.close()
             raise
 
@@ -208,7 +217,7 @@ class RecordingSink:
                 hold_shared(self._descriptor)
 
     def _refuse_replaced(self) -> None:
-        is_there = _is_at(self.path, self._descriptor)
+        is_there = is_at(self.path, self._descriptor)
         if not is_there:
             happened = "removed" if is_there is None else "replaced"
             raise RecordingFileError(
@@ -254,7 +263,7 @@ class RecordingSink:
             self._order.check(lines[0])  # the others follow from it
         except LineDefect as defect:
             raise RecordingFileError(path=self.path, reason=defect.reason, call_index=defect.call_index) from None
-        _write_whole(self._descriptor, data, self._known_end)
+        write_whole(self._descriptor, data, self._known_end)
         for line in lines:
             self._order.advance(line)
         self._known_end += len(data)
@@ -330,38 +339,10 @@ def _encode_end(call_index: int, count: int, outcome: Outcome, error: dict[str, 
 
 def _write_header(path: Path, descriptor: int, header: bytes) -> None:
     with file_errors(path, "write the header"):
-        _write_whole(descriptor, header, 0)
+        write_whole(descriptor, header, 0)
         try:
             os.fsync(descriptor)
             sync_folder(path)
         except BaseException:
             os.ftruncate(descriptor, 0)
             raise
-
-
-def _remove_empty(path: Path, descriptor: int) -> None:
-    """Leave no file where none was. One that another process put there, or has begun to record into, stays."""
-    if os.fstat(descriptor).st_size == 0 and _is_at(path, descriptor):
-        path.unlink()
-
-
-def _is_at(path: Path, descriptor: int) -> bool | None:
-    """Whether the path still names the open file; None where it names nothing."""
-    ours = os.fstat(descriptor)
-    try:
-        there = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
-
-
-def _write_whole(descriptor: int, data: bytes, end: int) -> None:
-    """All of `data` at `end` of the file, or nothing: what a full disk cut short is taken back. Raises OSError."""
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(descriptor, view) :]
-    except BaseException:
-        if os.fstat(descriptor).st_size > end:
-            os.ftruncate(descriptor, end)
-        raise
