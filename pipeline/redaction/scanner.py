@@ -63,6 +63,11 @@ class Scanner:
         return self._advance()
 
     @property
+    def buffered(self) -> int:
+        """Characters of the text that are remembered. Bounded, however long the text."""
+        return len(self._reader.text)
+
+    @property
     def owed(self) -> str:
         """After `close()`: the placeholder of a secret without a character, an empty string that goes all the same."""
         return self._owed or ""

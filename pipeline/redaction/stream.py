@@ -33,12 +33,15 @@ class _TextScanner(Protocol):
 
 
 class _Entry:
-    """An event in the queue. `open`: characters of its delta that are undecided; `text`: what the decided became."""
+    """An event in the queue. `open`: characters of its delta that are undecided; `text`: what the decided became.
+
+    `text` is None for an event without text of a block.
+    """
 
     __slots__ = ("event", "open", "text")
 
-    def __init__(self, event: _Event, undecided: int = 0) -> None:
-        self.event, self.open, self.text = event, undecided, ""
+    def __init__(self, event: _Event, delta: str | None = None) -> None:
+        self.event, self.open, self.text = event, len(delta or ""), None if delta is None else ""
 
 
 class _Block:
@@ -64,7 +67,7 @@ class _Block:
             while length:
                 entry, text = self.entries[0]
                 size = min(length, len(text))
-                entry.text += text[:size] if replacement is None else replacement
+                entry.text = (entry.text or "") + (text[:size] if replacement is None else replacement)
                 entry.open -= size
                 length -= size
                 if size == len(text):
@@ -120,7 +123,7 @@ class StreamRedactor:
         rest = {name: item for name, item in event.items() if name != "delta"}
         clean, count = redact(rest)
         self._count += count
-        entry = _Entry(event if clean is rest else {**event, **clean}, len(delta))  # type: ignore[dict-item]
+        entry = _Entry(event if clean is rest else {**event, **clean}, delta)  # type: ignore[dict-item]
         self._queue.append(entry)
         block.feed(entry, delta)
 
@@ -150,7 +153,7 @@ class StreamRedactor:
         while self._queue and not self._queue[0].open:
             entry = self._queue.popleft()
             event = entry.event
-            if event.get("type") in _DELTAS and entry.text != event.get("delta"):
+            if entry.text is not None and entry.text != event["delta"]:
                 event = {**event, "delta": entry.text}
             events.append(event)
         return events

@@ -67,6 +67,7 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         start += len(word) + 1
         value, proof = rest, max(proof, Proof.NAMED)
     elif not style.quote and scheme and value.lower() in SCHEMES:
+        reader.hold = reader.end  # the scheme and the blanks behind it stay
         after = reader.run(_BLANKS, head, 8)
         if after == head:
             return None

@@ -1,0 +1,63 @@
+"""Names: the sixteen in every spelling, compounds of them, and what only sounds like one."""
+
+import pytest
+from pydantic import JsonValue
+
+from openprogram.pipeline.redaction import SECRET_FIELD_NAMES, SECRET_PLACEHOLDER, remove_secret_values
+from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
+
+
+_ANY_TYPE: list[JsonValue] = ["x", "", None, 0, 12345, True, 1.5, ["a", {"b": 1}], {"a": {"b": "c"}}]
+_NO_STRING: list[JsonValue] = [None, 3, False, {"name": "db", "optional": False}]
+
+
+def _spellings(name: str) -> set[str]:
+    words = name.replace("-", "_").split("_")
+    camel = words[0] + "".join(word.title() for word in words[1:])
+    return {name, name.upper(), name.title(), "-".join(words), "_".join(words), camel, "".join(words), camel.title()}
+
+
+def test_there_are_sixteen_names() -> None:
+    assert len(SECRET_FIELD_NAMES) == 16
+    assert all(name == name.lower() for name in SECRET_FIELD_NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(SECRET_FIELD_NAMES))
+def test_a_value_under_one_of_the_names_goes_whatever_its_type(name: str) -> None:
+    for spelling in _spellings(name):
+        for value in _ANY_TYPE:
+            assert remove_secret_values({spelling: value, "page": 2}) == {spelling: SECRET_PLACEHOLDER, "page": 2}
+
+
+@pytest.mark.parametrize(
+    "name",
+    "clientSecret2 X-Session-Token service_api_key PGPASSWORD db_password user_pwd smtp_pass sshPassphrase masterKey "
+    "signing_key private_key SharedAccessKey aws_secret_access_key SECRET_KEY secret_key_base OPENAI_API_KEY HF_TOKEN "
+    "X-Amz-Security-Token csrf_token bearer_token webhook_secret encryption_key storageKey DB_PASSWORD_PROD".split(),
+)
+def test_a_string_under_a_compound_name_goes_and_a_container_is_looked_into(name: str) -> None:
+    assert remove_secret_values({name: "any words"}) == {name: SECRET_PLACEHOLDER}
+    assert remove_secret_values({name: ["any words", 2]}) == {name: [SECRET_PLACEHOLDER, 2]}
+    for value in _NO_STRING:
+        assert remove_secret_values({name: value}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    "name",
+    "partition_key sort_key cache_key primary_key idempotency_key key_id private_key_id public_key monkey turkey "
+    "keyboard hotkey has_password password_updated_at token_count max_tokens tokens token_type tokenizer eos_token "
+    "next_page_token secretary cookie_policy session_id password_file secretKeyRef tokenUrl author bypass compass "
+    "prompt_cache_key".split(),
+)
+def test_a_name_that_only_sounds_like_one_says_nothing(name: str) -> None:
+    assert remove_secret_values({name: "value-2024"}) == {name: "value-2024"}
+
+
+def test_of_a_path_the_last_part_counts() -> None:
+    assert name_secrecy("/prod/db/password") is Secrecy.STRING
+    assert name_secrecy("spring.datasource.password") is Secrecy.STRING
+    assert name_secrecy("password.length") is Secrecy.NONE
+
+
+def test_a_name_with_a_placeholder_in_it_says_nothing() -> None:
+    assert name_secrecy(f"{SECRET_PLACEHOLDER} token") is Secrecy.NONE

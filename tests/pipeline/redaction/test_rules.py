@@ -1,0 +1,50 @@
+"""The table of rules: each finds its own example, and has a name and a source."""
+
+import pytest
+
+from openprogram.pipeline.redaction import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.reader import NeedMore, Reader, Stop
+from openprogram.pipeline.redaction.rules import Rule
+from openprogram.pipeline.redaction.scanner import scan_text
+from openprogram.pipeline.redaction.search import TRIGGERS, match_trigger, rule_of
+from openprogram.pipeline.redaction.table import RULES
+
+_WITH_EXAMPLE = [rule for rule in RULES if rule.name != "placeholder"]
+
+
+def first_rule(text: str) -> Rule | None:
+    """The rule that removes the first secret of `text`."""
+    reader, position = Reader(text, closed=True), 0
+    while (found := TRIGGERS.search(text, position)) is not None:
+        try:
+            if match_trigger(reader, found) is not None:
+                return rule_of(found)
+        except (NeedMore, Stop):
+            pass
+        position = found.start() + 1
+    return None
+
+
+@pytest.mark.parametrize("rule", _WITH_EXAMPLE, ids=lambda rule: rule.name)
+def test_the_example_of_a_rule_is_redacted_by_that_rule(rule: Rule) -> None:
+    clean, count = scan_text(rule.example)
+    assert count == 1
+    assert SECRET_PLACEHOLDER in clean
+    assert first_rule(rule.example) is rule
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_where_its_format_is_documented(rule: Rule) -> None:
+    assert rule.source == "own" or rule.source.startswith("https://")
+    assert rule.triggers
+
+
+def test_names_of_rules_are_unique() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_trigger_of_a_rule_is_found_in_text(rule: Rule) -> None:
+    for trigger in rule.triggers:
+        for text in {trigger.literal, trigger.literal.upper() if trigger.folded else trigger.literal}:
+            assert any(found.start() == trigger.anchor for found in TRIGGERS.finditer(text)), text

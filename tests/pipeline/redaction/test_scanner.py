@@ -1,0 +1,145 @@
+"""One machine for whole and streamed text: the cuts don't matter, once is enough, and work is linear."""
+
+import re
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openprogram.pipeline.redaction import SECRET_PLACEHOLDER, scanner, search
+from openprogram.pipeline.redaction.scanner import Scanner, scan_text
+from tests.pipeline.redaction.texts import FRAGMENTS, TEXTS, applied, cut_anywhere
+
+#: Texts in which a cut anywhere is a trap: names, values and ends that change their meaning with one more character.
+_NASTY = [
+    "Use sk-proj-Zx4Qm81LwT7vBn2KdP9s, or sk-SK and task-notification.",
+    "password: it takes a string. password: tundraMaple7525\nuser: qa",
+    'log {"api_key": "Zx4Qm81LwT7v", "note": "[secret removed]"} end',
+    "Cookie: https://user:Zx4Qm81Lw@host.example/v sid=Zx4Qm81LwT7v; a=b\nHost: x",
+    "?api_key=[secret removed] removed] removed]&page=2",
+    "key:\n-----BEGIN RSA PRIVATE KEY-----\nZx4Qm81LwT7v\n-----END RSA PRIVATE KEY-----\nDone.",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.Zx4Qm81LwT7vBn2K. And Bearer Zx4Qm81LwT7v. End",
+    "| user | password |\n|---|---|\n| bob | Falcon-Saddle-9372^ |\n| eve | Pepper-Walrus-6941? |",
+    "password (old: ghp_Zx4Qm81LwT7vBn2KdP9s): Falcon_7202*",
+    "\x1b[33mghp_Zx4Qm81LwT7vBn2KdP9s\x1b[0m %253Ftoken%253DZx4Qm81LwT7v%2526x",
+    "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw'); SELECT token",
+    "the password for bob is Falcon_7202*, пароль: Walrus-5808? 密码是Zx4Qm81Lw",
+    "$ echo $TOKEN\nZx4Qm81LwT7vBn2KdP9s\n$ ls",
+]
+
+
+def streamed(pieces: list[str]) -> str:
+    machine = Scanner()
+    decided = [piece for text in pieces for piece in machine.feed(text)] + machine.close()
+    return applied("".join(pieces), decided)
+
+
+@pytest.mark.parametrize("text", _NASTY)
+def test_a_text_cut_in_two_or_into_characters_gives_what_the_whole_text_gives(text: str) -> None:
+    whole = scan_text(text)[0]
+    assert whole != text or "[secret removed]" in text
+    assert streamed(list(text)) == whole
+    for cut in range(len(text) + 1):
+        assert streamed([text[:cut], text[cut:]]) == whole, cut
+
+
+@settings(max_examples=600, deadline=None)
+@given(data=st.data())
+def test_a_text_cut_anywhere_gives_what_the_whole_text_gives(data: st.DataObject) -> None:
+    text = data.draw(TEXTS)
+    assert streamed(data.draw(cut_anywhere(text))) == scan_text(text)[0]
+
+
+@settings(max_examples=600, deadline=None)
+@given(TEXTS)
+def test_scanning_again_changes_nothing(text: str) -> None:
+    once = scan_text(text)[0]
+    assert scan_text(once) == (once, 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_text_without_a_secret_comes_out_in_the_same_pieces(data: st.DataObject) -> None:
+    text = data.draw(TEXTS)
+    pieces = data.draw(cut_anywhere(text))
+    machine = Scanner()
+    decided = [piece for piece_text in pieces for piece in machine.feed(piece_text)] + machine.close()
+    if machine.count == 0:
+        assert all(new is None for _, new in decided)
+    else:
+        assert SECRET_PLACEHOLDER in applied(text, decided)
+
+
+def test_a_placeholder_in_any_position_stays() -> None:
+    for fragment in FRAGMENTS:
+        for text in (
+            SECRET_PLACEHOLDER + fragment,
+            fragment + SECRET_PLACEHOLDER,
+            f"{fragment}{SECRET_PLACEHOLDER}{fragment}",
+        ):
+            once = scan_text(text)[0]
+            assert scan_text(once)[0] == once, text
+
+
+@pytest.mark.parametrize("name", ["password: ", "it says Bearer ", "https://h.example/?api_key=", "the token "])
+def test_a_name_never_waits(name: str) -> None:
+    machine = Scanner()
+    assert sum(length for length, _ in machine.feed(f"Send {name}")) == len(f"Send {name}")
+
+
+def test_what_may_be_a_secret_waits_and_nothing_before_it_does() -> None:
+    machine = Scanner()
+    assert machine.feed("it is gh") == [(6, None)]
+    assert machine.feed("astly, ") == [(9, None)]
+
+
+def test_once_a_secret_is_certain_the_rest_of_it_is_left_out_at_once() -> None:
+    machine = Scanner()
+    assert machine.feed("ghp_" + "a1B2" * 11) == [(4, SECRET_PLACEHOLDER), (44, "")]
+    assert machine.feed("c3D4" * 100) == [(400, "")]
+    assert machine.feed("! Next") == [(6, None)]
+
+
+_REPEATED = ["sk-", "password:", "password: a1b2c3 ", "eyJ.", "://", "://a:b@", "-----BEGIN ", "key ", '"token":"',
+             "| a",              "[secret removed]", "password is ", "base64 QUJDREVGR0hJSktM ", "\n\na", " -p a1", "auth=(\"a\",\"", "\\",
+             '"password":"\\', "values (", "$ cat token\n", "token%22%3A", "8Q~", "(password) values ("]  # fmt: skip
+
+
+def _steps(text: str) -> int:
+    """How many calls into Python and C the scan of `text` makes, a measure of work that no clock disturbs."""
+    count = 0
+
+    def tick(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(tick)
+    try:
+        scan_text(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("unit", _REPEATED)
+def test_work_grows_no_faster_than_the_text(unit: str) -> None:
+    short, long = (_steps(unit * (size // len(unit))) for size in (2_000, 16_000))
+    assert long <= 9 * short + 200
+    assert long <= 130 * 16_000 / len(unit) + 200
+
+
+@pytest.mark.parametrize("unit", _REPEATED)
+def test_what_a_scanner_remembers_is_bounded(unit: str) -> None:
+    machine = Scanner()
+    text = unit * (20_000 // len(unit))
+    longest = 0
+    for start in range(0, len(text), 16):
+        machine.feed(text[start : start + 16])
+        longest = max(longest, machine.buffered)
+    assert longest < 2_000
+
+
+def test_no_trigger_pattern_repeats_a_repetition() -> None:
+    assert re.search(r"[*+}]\)[*+{]", search.TRIGGERS.pattern) is None
+    assert scanner.scan_text("") == ("", 0)
