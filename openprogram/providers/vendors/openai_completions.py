@@ -55,13 +55,12 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
     client = AsyncOpenAI(
         api_key=endpoint.api_key or _NO_KEY,
         base_url=endpoint.base_url,
-        # Given here, or the SDK would read them from the environment and send them wherever the call goes.
-        organization="",
-        project="",
         max_retries=0,
         timeout=endpoint.timeout,
         http_client=http,
     )
+    # The SDK has read them from the environment, and would send them wherever the call goes.
+    client.organization = client.project = None
     profile = OpenAIModelProfile(
         **VERBATIM_PROFILE,  # type: ignore[typeddict-item]  # a TypedDict spread into its own subclass
         openai_supports_strict_tool_definition=True,

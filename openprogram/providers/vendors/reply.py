@@ -117,7 +117,7 @@ class Reply:
 
     def _taken(self, event: ModelResponseStreamEvent) -> Iterator[AssistantMessageEvent]:
         if isinstance(event, PartStartEvent):
-            yield from self._ends([block for block in self._blocks.values() if _is_over(block)])
+            yield from self._ends([block for block in self._blocks.values() if not block.ended and _is_over(block)])
             yield from self._begin(event.index, event.part)
         elif isinstance(event, PartDeltaEvent) and event.index in self._blocks:
             yield from self._continue(self._blocks[event.index], event.delta)
@@ -201,7 +201,7 @@ def _is_over(block: _Block) -> bool:
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -212,15 +212,36 @@ def _json_text(args: str | Mapping[str, Any] | None) -> str:
 
 
 def _tool_call(part: ToolCallPart, text: str, signature: str | None) -> ToolCall:
-    """The call, with as many arguments as can be read; where that is not all, `arguments_error` says so."""
-    call = ToolCall(id=part.tool_call_id, name=part.tool_name, thought_signature=signature)
-    if not text.strip():
-        return call
-    error: str | None = None
+    arguments, error = _arguments(text) if text.strip() else ({}, None)
+    return ToolCall(
+        id=part.tool_call_id,
+        name=part.tool_name,
+        arguments=arguments,
+        thought_signature=signature,
+        arguments_error=error,
+    )
+
+
+def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """The arguments as far as they can be read, and why that is not all of them.
+
+    NaN and Infinity are no JSON, though Python reads them, and could not be recorded.
+    """
     try:
         arguments = json.loads(text)
-        if not isinstance(arguments, dict):
-            arguments, error = {}, "not a JSON object"
+        json.dumps(arguments, allow_nan=False)
     except json.JSONDecodeError as invalid:
-        arguments, error = parse_partial_arguments(text), f"invalid JSON at character {invalid.pos}: {invalid.msg}"
-    return call.model_copy(update={"arguments": arguments, "arguments_error": error})
+        return _finite(parse_partial_arguments(text)), f"invalid JSON at character {invalid.pos}: {invalid.msg}"
+    except ValueError as invalid:
+        return {}, f"invalid JSON: {invalid}"
+    except RecursionError:
+        return {}, "nested too deeply"
+    return (arguments, None) if isinstance(arguments, dict) else ({}, "not a JSON object")
+
+
+def _finite(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except ValueError:
+        return {}
+    return arguments

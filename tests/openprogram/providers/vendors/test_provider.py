@@ -136,14 +136,32 @@ async def test_usage_that_is_reported_again_and_again_is_not_added_up() -> None:
     assert (message.usage.input, message.usage.output, message.usage.total_tokens) == (5, 2, 7)
 
 
-async def test_arguments_that_are_no_json_object_are_marked() -> None:
-    call = {"tool_calls": [{"index": 0, "id": "i", "function": {"name": "f", "arguments": '["a"'}}]}
+ARGUMENTS = [
+    ('{"a": "b', {"a": "b"}),
+    ('["a"]', {}),
+    ('{"a": NaN}', {}),
+    ('{"a": 1e999}', {}),
+    ('{"a": NaN, "b', {}),
+    ('{"a":' * 100_000, {}),
+]
+
+
+@pytest.mark.parametrize(("text", "readable"), ARGUMENTS)
+async def test_arguments_that_are_no_json_object_are_marked(text: str, readable: dict[str, str]) -> None:
+    call = {"tool_calls": [{"index": 0, "id": "i", "function": {"name": "f", "arguments": text}}]}
     async with loopback(Response(openai_stream(chunk(call), chunk({}, "stop")))) as server:
         message = last_message(await ask("openai-completions", server.url))
     assert message.stop_reason == "toolUse"  # whatever the server says: there is a call
     [read] = message.tool_calls
-    assert read.arguments == {}
+    assert read.arguments == readable
     assert read.arguments_error is not None
+
+
+async def test_half_a_surrogate_pair_is_text_too() -> None:
+    pieces = openai_stream(chunk({"content": "\ud83d"}), chunk({"content": "\ude00"}, "stop"))
+    async with loopback(Response(pieces)) as server:
+        events = await ask("openai-completions", server.url)
+    assert [event.delta for event in events if event.type == "text_delta"] == ["\ud83d", "\ude00"]
 
 
 # ---- failures
@@ -420,6 +438,7 @@ async def test_a_server_of_ones_own_is_asked_without_a_key() -> None:
     api = "openai-completions"
     headers = await sent_headers(api, model(api, ""), SimpleStreamOptions(), {})
     assert "authorization" not in headers
+    assert "openai-organization" not in headers
     headers = await sent_headers(api, model(api, "", headers={"Authorization": "Own"}), SimpleStreamOptions(), {})
     assert headers["authorization"] == "own"
 
