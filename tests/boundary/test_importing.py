@@ -1,5 +1,7 @@
 """Importing defines names and does nothing else."""
 
+import pkgutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,13 +80,33 @@ def test_the_pipeline_imports_nothing_else_of_openprogram(tmp_path: Path) -> Non
     assert [name for name in loaded if not f"{name}.".startswith("openprogram.pipeline.")] == []
 
 
-def test_replay_loads_nothing_live(tmp_path: Path) -> None:
-    loaded = _modules_after(tmp_path, "openprogram.pipeline.replay")
+@pytest.mark.parametrize("module", ["openprogram.pipeline.replay", "openprogram.providers.replay"])
+def test_replay_loads_nothing_live(tmp_path: Path, module: str) -> None:
+    loaded = _modules_after(tmp_path, module)
     assert "openprogram.pipeline.stages.compare" in loaded
     live = {
         "openprogram.pipeline.record",
         "openprogram.pipeline.stages.live",
         "openprogram.pipeline.stages.write",
         "openprogram.pipeline.log.writer",
+        "openprogram.providers.recording",
+        "openprogram.providers.runtime",
+        "openprogram.providers.vendors",
     }
     assert live & set(loaded) == set()
+
+
+def test_the_command_line_loads_no_runtime_before_a_command_needs_it(tmp_path: Path) -> None:
+    loaded = _modules_after(tmp_path, "openprogram.cli.app")
+    assert {"openprogram.providers.runtime", "openprogram.providers.vendors"} & set(loaded) == set()
+
+
+def test_the_import_rules_name_every_neighbour_of_the_pipeline() -> None:
+    """A package that is added to openprogram has to be added to the rule: import-linter has no "all but this"."""
+    rules = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (rule,) = [rule for rule in rules if rule["name"] == "pipeline imports nothing else of openprogram"]
+    neighbours = {f"openprogram.{module.name}" for module in pkgutil.iter_modules([str(CHECKOUT / "openprogram")])} - {
+        "openprogram.pipeline",
+        "openprogram.__main__",
+    }
+    assert set(rule["forbidden_modules"]) == neighbours
