@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.spans import Match
 
-__all__ = ["Rule", "Trigger", "any_case", "trigger"]
+__all__ = ["Rule", "Trigger", "any_case", "rarity", "trigger"]
 
 #: Characters by which a literal is found, the rarest in agent traffic first.
 _ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşxSGVA1_9|wvbufgcp-:h"
@@ -40,9 +40,13 @@ class Rule(NamedTuple):
 def trigger(literal: str, *, folded: bool = False, direct: bool = False, anchor: int | None = None) -> Trigger:
     """The trigger of `literal`, anchored at its rarest character unless `anchor` says where."""
     if anchor is None:
-        known = [_ANCHORS.index(c) if c in _ANCHORS else len(_ANCHORS) for c in literal]
-        anchor = known.index(min(known))
+        anchor = max(range(len(literal)), key=lambda index: (rarity(literal[index]), -index))
     return Trigger(literal, anchor, folded, direct)
+
+
+def rarity(character: str) -> int:
+    """How rare a character is in agent traffic: the higher the rarer."""
+    return len(_ANCHORS) - _ANCHORS.index(character) if character in _ANCHORS else 0
 
 
 def any_case(literal: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, TRIGGERS, first_start, match_trigger, open_trigger
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, find_trigger, first_start, has_trigger, open_trigger
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
@@ -101,22 +101,22 @@ class Scanner:
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
             reach = reader.end if first is None else first.start + MAX_SUFFIX
-            found = TRIGGERS.search(reader.text, position, reach)
-            if first is not None and (found is None or found.start() >= first.start) and limit >= first.start:
+            found = find_trigger(reader.text, position, reach)
+            if first is not None and (found is None or found.anchor >= first.start) and limit >= first.start:
                 return first
-            if found is None or found.start() >= limit:
+            if found is None or found.anchor >= limit:
                 break
             reader.hold = reader.end
             try:
-                span = match_trigger(reader, found)
+                span = found.rule.match(reader, found.start, found.end) if found.start >= reader.floor else None
             except NeedMore:
                 if first is None:
-                    self._position = found.start()
+                    self._position = found.anchor
                 self._wait(pieces, first, reader.hold)
                 return None
             except Stop:
                 span = None
-            position = found.start() + 1
+            position = found.anchor + 1
             if span is not None and (first is None or span.start < first.start):
                 first = span
             if first is None:
@@ -178,7 +178,7 @@ class Scanner:
 
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
-    if opening is None and TRIGGERS.search(text) is None:
+    if opening is None and not has_trigger(text):
         return text, 0
     scanner = Scanner(opening)
     parts, start = [], 0

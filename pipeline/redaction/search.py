@@ -1,14 +1,16 @@
-"""The search for triggers: one regular expression over all rules, made once from the table."""
+"""The search for triggers: one regular expression over all rules, made once from the table.
+
+Triggers are taken in the order of their anchors, which doesn't depend on how the text was cut."""
 
 import re
-from typing import Final
+import sys
+from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case
-from openprogram.pipeline.redaction.spans import Span
+from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case, rarity
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "TRIGGERS", "first_start", "match_trigger", "open_trigger", "rule_of"]
+__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger"]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -29,53 +31,74 @@ def _prefixes(literal: str, *, folded: bool) -> str:
     return pattern + r"\Z"
 
 
-def _compile() -> tuple[re.Pattern[str], tuple[int, ...]]:
-    """The search, and for each of its groups the number of the literal that it stands for.
+class Found(NamedTuple):
+    """A trigger in text: the index of its `anchor`, the bounds of its literal, and its rule.
 
-    Every alternative begins with its anchor as a plain character, and goes on with plain characters where it can:
-    then the search engine skips in C what has no anchor, and leaves most anchors at the first look behind them.
+    `direct`: the secret may begin with the literal, and doesn't stand behind it.
     """
-    groups: list[int] = []
-    alternatives = []
-    for anchor, numbers in sorted(_by_anchor().items()):
-        # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
-        numbers.sort(key=lambda number: (-_LITERALS[number][0].anchor, -len(_LITERALS[number][0].literal)))
-        heads: dict[str, list[int]] = {}
-        for number in numbers:
-            t = _LITERALS[number][0]
+
+    anchor: int
+    start: int
+    end: int
+    direct: bool
+    rule: Rule
+
+
+class _Search:
+    """One regular expression for many literals; its groups, all empty, say which one was found."""
+
+    def __init__(self, *, ascii_only: bool) -> None:
+        self._groups: list[tuple[Trigger, Rule]] = []
+        alternatives = []
+        # the most frequent anchors first: the search engine tries the alternatives in this order
+        for anchor, rows in sorted(_by_anchor().items(), key=lambda row: (rarity(row[0]), row[0])):
+            if anchor.isascii() or not ascii_only:
+                alternatives.append(re.escape(anchor) + self._behind(rows))
+        self.pattern: Final = re.compile("|".join(alternatives))
+
+    def _behind(self, rows: list[tuple[Trigger, Rule]]) -> str:
+        """What stands behind an anchor. Plain characters first: they leave most anchors at the first look."""
+        heads: dict[str, list[tuple[Trigger, Rule]]] = {}
+        for t, rule in sorted(rows, key=lambda row: (-row[0].anchor, -len(row[0].literal))):
+            # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
             after, before = t.literal[t.anchor + 1 :][:1], t.literal[: t.anchor][-1:]
-            heads.setdefault(
-                _pattern(after, folded=t.folded) if after else f"(?<={_pattern(before, folded=t.folded)}.)", []
-            ).append(number)
-        rows = []
-        for head, members in heads.items():
-            tails = []
-            for number in members:
-                t = _LITERALS[number][0]
-                groups.append(number)
-                behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
-                tails.append(_pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + "()")
-            rows.append(head + (tails[0] if len(tails) == 1 else f"(?:{'|'.join(tails)})"))
-        alternatives.append(re.escape(anchor) + (rows[0] if len(rows) == 1 else f"(?:{'|'.join(rows)})"))
-    return re.compile("|".join(alternatives)), tuple(groups)
+            head = _pattern(after, folded=t.folded) or (f"(?<={_pattern(before, folded=t.folded)}.)" if before else "")
+            heads.setdefault(head, []).append((t, rule))
+        return _either([head + _either([self._tail(*row) for row in members]) for head, members in heads.items()])
+
+    def _tail(self, t: Trigger, rule: Rule) -> str:
+        self._groups.append((t, rule))
+        behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
+        return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + "()"
+
+    def find(self, text: str, position: int, stop: int) -> Found | None:
+        """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
+        match = self.pattern.search(text, position, stop)
+        if match is None:
+            return None
+        t, rule = self._groups[(match.lastindex or 0) - 1]
+        return Found(match.start(), match.start() - t.anchor, match.end(), t.direct, rule)
 
 
-def _by_anchor() -> dict[str, list[int]]:
-    by_anchor: dict[str, list[int]] = {}
-    for number, (t, _) in enumerate(_LITERALS):
+def _either(alternatives: list[str]) -> str:
+    return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
+
+
+def _by_anchor() -> dict[str, list[tuple[Trigger, Rule]]]:
+    by_anchor: dict[str, list[tuple[Trigger, Rule]]] = {}
+    for t, rule in _LITERALS:
         anchor = t.literal[t.anchor]
         for form in sorted({anchor.lower(), anchor.upper()}) if t.folded else [anchor]:
-            by_anchor.setdefault(form, []).append(number)
+            by_anchor.setdefault(form, []).append((t, rule))
     return by_anchor
 
 
 def _compile_open() -> re.Pattern[str]:
     """The search for literals that the end of the text cuts short behind their anchor."""
     alternatives = []
-    for anchor, numbers in sorted(_by_anchor().items()):
+    for anchor, literals in sorted(_by_anchor().items()):
         rows = []
-        for number in numbers:
-            t = _LITERALS[number][0]
+        for t, _ in literals:
             if after := t.literal[t.anchor + 1 :]:
                 rows.append(
                     f"(?<={_pattern(t.literal[: t.anchor + 1], folded=t.folded)}){_prefixes(after, folded=t.folded)}"
@@ -98,33 +121,27 @@ def _openings(literals: list[str]) -> str:
     return "|".join(parts) or r"(?!)"
 
 
-TRIGGERS, _GROUPS = _compile()
-_OPEN_TRIGGERS: Final = _compile_open()
-_DIRECT: Final = [t.literal for t, _ in _LITERALS if t.direct]
-_OPEN_DIRECT: Final = re.compile(_openings(_DIRECT))
+#: Most text is ASCII, where the search for ASCII literals alone is much faster and finds the same.
+_ASCII: Final = _Search(ascii_only=True)
+_ALL: Final = _Search(ascii_only=False)
+_OPEN: Final = _compile_open()
+_OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
 
 
-def match_trigger(reader: Reader, found: re.Match[str]) -> Span | None:
-    """What the rule of a found trigger says. Raises NeedMore, Stop."""
-    t, rule = _LITERALS[_GROUPS[(found.lastindex or 0) - 1]]
-    start = found.start() - t.anchor
-    return rule.match(reader, start, found.end()) if start >= reader.floor else None
+def has_trigger(text: str) -> bool:
+    """Whether any rule may have something to say about `text`."""
+    return (_ASCII if text.isascii() else _ALL).pattern.search(text) is not None
 
 
-def rule_of(found: re.Match[str]) -> Rule:
-    """The rule whose trigger was found."""
-    return _LITERALS[_GROUPS[(found.lastindex or 0) - 1]][1]
+def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:
+    """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
+    return (_ASCII if text.isascii() else _ALL).find(text, position, stop)
 
 
 def open_trigger(reader: Reader, start: int) -> int:
     """Index of the first anchor from `start` on whose literal the end of the text cuts short, or the end."""
-    found = _OPEN_TRIGGERS.search(reader.text, max(start, reader.end - MAX_SUFFIX + 1))
+    found = _OPEN.search(reader.text, max(start, reader.end - MAX_SUFFIX + 1))
     return found.start() if found else reader.end
-
-
-def _may_begin(reader: Reader, index: int) -> bool:
-    """Whether a secret may begin at `index`: tokens are words, private keys begin with dashes anywhere."""
-    return not reader.text[index].isalnum() or reader.at_word_start(index)
 
 
 def first_start(reader: Reader, decided: int, position: int, end: int) -> int:
@@ -133,18 +150,20 @@ def first_start(reader: Reader, decided: int, position: int, end: int) -> int:
     That is the first literal, whole or cut short by the end of the text, with which a secret may begin, or the end
     of the first other literal, since its secret stands somewhere behind it.
     """
-    while (found := TRIGGERS.search(reader.text, position)) is not None:
-        t = _LITERALS[_GROUPS[(found.lastindex or 0) - 1]][0]
-        begin = found.start() - t.anchor if t.direct else found.end()
-        if found.start() - t.anchor >= end:
-            break
-        if begin >= decided and (not t.direct or _may_begin(reader, begin)):
+    while (found := find_trigger(reader.text, position)) is not None and found.start < end:
+        begin = found.start if found.direct else found.end
+        if begin >= decided and (not found.direct or _may_begin(reader, begin)):
             end = min(end, begin)
             break
-        position = found.start() + 1
+        position = found.anchor + 1
     position = max(decided, reader.end - _MAX_DIRECT + 1)
-    while (found := _OPEN_DIRECT.search(reader.text, position)) is not None and found.start() < end:
-        if _may_begin(reader, found.start()):
-            return found.start()
-        position = found.start() + 1
+    while (opening := _OPEN_DIRECT.search(reader.text, position)) is not None and opening.start() < end:
+        if _may_begin(reader, opening.start()):
+            return opening.start()
+        position = opening.start() + 1
     return end
+
+
+def _may_begin(reader: Reader, index: int) -> bool:
+    """Whether a secret may begin at `index`: tokens are words, private keys begin with dashes anywhere."""
+    return not reader.text[index].isalnum() or reader.at_word_start(index)

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import scan_text
 from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, ListScope, ObjectScope, Place, place_of
-from openprogram.pipeline.redaction.search import TRIGGERS
+from openprogram.pipeline.redaction.search import has_trigger
 
 __all__ = ["REDACTION_VERSION", "Redacted", "redact", "remove_secret_values"]
 
@@ -142,7 +142,7 @@ class _Walk:
             redacted: JsonValue = item
             if isinstance(item, str):
                 if not (known.untouched and not mode.free and _is_untouched(known.untouched, value)):
-                    if place is not Place.LOOK or TRIGGERS.search(item) is not None:
+                    if place is not Place.LOOK or has_trigger(item):
                         redacted = self.look(item, mode, place, name)
                     if scope is not None and isinstance(redacted, str):
                         scope.saw(name, redacted)

@@ -6,7 +6,6 @@ from pydantic import JsonValue
 from openprogram.pipeline.redaction import SECRET_FIELD_NAMES, SECRET_PLACEHOLDER, remove_secret_values
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 
-
 _ANY_TYPE: list[JsonValue] = ["x", "", None, 0, 12345, True, 1.5, ["a", {"b": 1}], {"a": {"b": "c"}}]
 _NO_STRING: list[JsonValue] = [None, 3, False, {"name": "db", "optional": False}]
 

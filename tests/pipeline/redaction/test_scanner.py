@@ -1,13 +1,12 @@
 """One machine for whole and streamed text: the cuts don't matter, once is enough, and work is linear."""
 
-import re
 import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openprogram.pipeline.redaction import SECRET_PLACEHOLDER, scanner, search
+from openprogram.pipeline.redaction import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import Scanner, scan_text
 from tests.pipeline.redaction.texts import FRAGMENTS, TEXTS, applied, cut_anywhere
 
@@ -101,9 +100,31 @@ def test_once_a_secret_is_certain_the_rest_of_it_is_left_out_at_once() -> None:
     assert machine.feed("! Next") == [(6, None)]
 
 
-_REPEATED = ["sk-", "password:", "password: a1b2c3 ", "eyJ.", "://", "://a:b@", "-----BEGIN ", "key ", '"token":"',
-             "| a",              "[secret removed]", "password is ", "base64 QUJDREVGR0hJSktM ", "\n\na", " -p a1", "auth=(\"a\",\"", "\\",
-             '"password":"\\', "values (", "$ cat token\n", "token%22%3A", "8Q~", "(password) values ("]  # fmt: skip
+_REPEATED = [
+    *(
+        "sk-",
+        "password:",
+        "password: a1b2c3 ",
+        "eyJ.",
+        "://",
+        "://a:b@",
+        "-----BEGIN ",
+        "key ",
+        '"token":"',
+        "| a",
+        "\\",
+    ),
+    *(
+        "[secret removed]",
+        "password is ",
+        "base64 QUJDREVGR0hJSktM ",
+        "\n\na",
+        " -p a1",
+        'auth=("a","',
+        '"password":"\\',
+    ),
+    *("values (", "$ cat token\n", "token%22%3A", "8Q~", "(password) values ("),
+]
 
 
 def _steps(text: str) -> int:
@@ -140,6 +161,6 @@ def test_what_a_scanner_remembers_is_bounded(unit: str) -> None:
     assert longest < 2_000
 
 
-def test_no_trigger_pattern_repeats_a_repetition() -> None:
-    assert re.search(r"[*+}]\)[*+{]", search.TRIGGERS.pattern) is None
-    assert scanner.scan_text("") == ("", 0)
+def test_an_empty_text_is_no_trouble() -> None:
+    assert scan_text("") == ("", 0)
+    assert Scanner().close() == []
