@@ -1,7 +1,8 @@
 """Small recordings as lines that a test can bend before they are written, and what the readers make of them."""
 
 import json
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -33,6 +34,7 @@ __all__ = [
     "request",
     "request_line",
     "surveyed_calls",
+    "without_waiting",
     "write_file",
 ]
 
@@ -132,6 +134,24 @@ def refusal(path: Path) -> RecordingFileError:
         open_recording(path, check_event)
     assert failure.value.path == path
     return failure.value
+
+
+def without_waiting(do: Callable[[], object]) -> None:
+    """Do it in a thread, so that a call which blocks for good fails the test in place of stopping all of them."""
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            do()
+        except BaseException as failure:  # noqa: BLE001 - raised again below
+            failures.append(failure)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive(), "it blocks"
+    for failure in failures:
+        raise failure
 
 
 def begin(sink: RecordingSink, text: str = "hi") -> CallWriter:

@@ -148,7 +148,10 @@ def test_what_is_read_is_what_the_standard_library_reads(text: bytes) -> None:
 
 
 @any_machine
-@given(json_text, st.sampled_from([b"}\n", b"}\r\n", b"}", b" }\n", b"\n", b',"event":{}}\n', b',"x":1}\n', b"}}\n"]))
+@given(
+    json_text,
+    st.sampled_from([b"}\n", b"}\r\n", b"}", b" }\n", b"\n", b',"event":{}}\n', b',"x":1}\n', b"}}\n", b"]\n", b"}}"]),
+)
 def test_the_short_way_takes_no_line_that_the_long_way_refuses(payload: bytes, tail: bytes) -> None:
     raw = b'{"type":"event","call_index":0,"event_index":3,"event":' + payload + tail
     if not is_next_event(raw, 0, 3, accept_any_event):
@@ -168,6 +171,8 @@ def test_the_short_way_takes_no_line_that_the_long_way_refuses(payload: bytes, t
         b'{"type":"event","call_index":0,"event_index":3,"event":[]}\n',
         b'{"type":"event","call_index":0,"event_index":3,"event":{"type":"start","a":1e999}}\n',
         b'{"type":"event","call_index":0,"event_index":3,"event":{"type":"start"}}',
+        b'{"type":"event","call_index":0,"event_index":3,"event":{"type":"start"}]\n',
+        b'{"type":"event","call_index":0,"event_index":3,"event":{"type":"start"}}}',
         b'{"type":"event","call_index":0,"event_index":3,"event":}\n',
         b'{"type":"event","call_index":00,"event_index":3,"event":{"type":"start"}}\n',
         b'{"type":"call_end","call_index":0,"event_count":3}\n',

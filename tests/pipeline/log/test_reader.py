@@ -26,6 +26,7 @@ from tests.pipeline.log.samples import (
     refusal,
     request,
     request_line,
+    without_waiting,
     write_file,
 )
 
@@ -241,7 +242,9 @@ def test_only_a_regular_file_is_opened_and_nothing_waits(tmp_path: Path, kind: s
         case _:
             path = tmp_path / "a\0b"
             reason = "no file can have this name"
-    assert reason in refusal(path).reason
+    with pytest.raises(RecordingFileError) as failure:
+        without_waiting(lambda: open_recording(path, check_event))
+    assert reason in failure.value.reason
 
 
 # ---- what is out of order
@@ -330,6 +333,7 @@ RESPELLED = '{"type":"event", "call_index":0,"event_index":0,"event":'
         ('{"type":"start"}} {}', "extra data at column"),
         ('{"type":"start"},}', "expected a key at column"),
         ('{"type":"start"}', "expected ',' or '}' at column"),
+        ('{"type":"start"}]', "expected ',' or '}' at column"),
         ('{"type":"start"', "not valid JSON"),
         ("}", "Expecting value at column"),
         ('{"type":"start",}}', "not valid JSON"),

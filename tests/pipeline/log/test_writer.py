@@ -28,6 +28,7 @@ from tests.pipeline.log.samples import (
     request,
     request_line,
     surveyed_calls,
+    without_waiting,
     write_file,
 )
 
@@ -193,7 +194,7 @@ def test_only_a_regular_file_is_recorded_into(tmp_path: Path, kind: str, create:
         case _:
             path = Path(os.devnull)
     with pytest.raises(RecordingFileError):
-        create(path)
+        without_waiting(lambda: create(path))
     assert not (tmp_path / "nothing").exists()
     assert real.read_bytes() == b'{"type":"header","format_version":1}\n'
 
