@@ -81,6 +81,8 @@ class AssistantEventCodec:
     def check(self, event: dict[str, Any]) -> None:
         """Raises ValueError where `load` could not make an event of this dump."""
         kind = event.get("type")
+        if not isinstance(kind, str):
+            raise ValueError(f"the event's type is {kind!r}, not a word")
         if kind in _DELTA_TYPES and type(event.get("delta")) is str and type(event.get("content_index")) is int:
             return
         if kind not in EVENT_TYPES:

@@ -70,11 +70,15 @@ async def _pump(
 
 def _dump(event: T, index: int, codec: EventCodec[T]) -> dict[str, Any]:
     try:
-        return codec.dump(event)
+        dumped = codec.dump(event)
+        codec.check(dumped)  # one event that can't be loaded again would make the whole file unreadable
     except NotJson as error:
         raise RecordingValueError(
             field_path=f"event {index} {error.field_path}".rstrip(), reason=error.reason
         ) from None
+    except ValueError as error:
+        raise RecordingValueError(field_path=f"event {index}", reason=str(error)) from None
+    return dumped
 
 
 def _failed(failure: Exception) -> CallClosed:

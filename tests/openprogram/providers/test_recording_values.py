@@ -251,6 +251,20 @@ async def test_an_item_that_is_no_event_fails_the_call(tmp_path: Path) -> None:
     assert source.log == ["begun", "closed"]
 
 
+async def test_an_event_that_could_not_be_loaded_again_fails_the_call_and_not_the_whole_file(tmp_path: Path) -> None:
+    """Made without validation, as `model_copy(update=…)` does; written, it would make every call unreadable."""
+    path = tmp_path / "run.jsonl"
+    bad = DONE.model_copy(update={"message": AssistantMessage().model_copy(update={"stop_reason": "tired"})})
+    await RecordingProvider(Source([*TEXT, DONE]), path).stream(MODEL, CONTEXT)
+    for event in (bad, TEXT[2].model_copy(update={"delta": None})):
+        stream = RecordingProvider(Source([*TEXT, event]), path).stream(MODEL, CONTEXT)
+        received, failure = await collect_failing(stream, RecordingValueError)
+        assert received == TEXT
+        assert failure.field_path == "event 5"
+    with ReplayProvider(path) as provider:
+        assert await collect(provider.stream(MODEL, CONTEXT)) == [*TEXT, DONE]
+
+
 # ---- subclasses of our types
 
 

@@ -1,0 +1,142 @@
+"""Provider types ⇄ JSON: what is left out, what is kept, and what is refused."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openprogram.pipeline.json_value import NotJson, to_line
+from openprogram.providers.codec import EVENT_TYPES, TERMINAL_EVENT_TYPES, AssistantEventCodec, ProviderRequestCodec
+from openprogram.providers.scripted import message_events, tool_call
+from openprogram.providers.types import (
+    AssistantMessage,
+    Context,
+    EventTextDelta,
+    EventThinkingDelta,
+    EventToolCallDelta,
+    EventToolCallEnd,
+    Model,
+    SimpleStreamOptions,
+    StreamOptions,
+    TextContent,
+    ThinkingContent,
+    UserMessage,
+)
+from tests.openprogram.providers.calls import CONTEXT, DONE, MODEL
+
+EVENTS = AssistantEventCodec()
+REQUESTS = ProviderRequestCodec()
+
+TEXTS = st.text(st.characters(exclude_categories=[]))  # lone surrogates included
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=10,
+)
+
+
+@given(TEXTS, st.integers(0, 9))
+def test_a_delta_comes_back_whatever_its_text(text: str, index: int) -> None:
+    for kind in (EventTextDelta, EventThinkingDelta, EventToolCallDelta):
+        event = kind(content_index=index, delta=text)
+        assert EVENTS.load(to_line(EVENTS.dump(event))) == event
+
+
+@given(TEXTS, st.dictionaries(TEXTS, JSON, max_size=3))
+def test_every_event_of_a_message_comes_back(text: str, arguments: dict[str, Any]) -> None:
+    blocks = [TextContent(text=text), ThinkingContent(thinking=text), tool_call("t", arguments)]
+    for event in message_events(AssistantMessage(content=blocks, error_message=text)):
+        dumped = EVENTS.dump(event)
+        EVENTS.check(dumped)
+        again = EVENTS.load(to_line(dumped))
+        assert again == event
+        assert EVENTS.dump(again) == dumped
+        assert repr(dumped) == repr(json.loads(to_line(dumped))), "1 and 1.0 are told apart"
+
+
+@given(TEXTS, st.dictionaries(TEXTS, JSON, max_size=3))
+def test_a_request_that_is_read_back_is_dumped_the_same(text: str, values: dict[str, Any]) -> None:
+    context = Context(
+        system_prompt=text,
+        messages=[UserMessage(content=text), AssistantMessage(content=[tool_call("t", values)])],
+    )
+    dumped = REQUESTS.dump((MODEL, context, SimpleStreamOptions(metadata=values)))
+    assert REQUESTS.read(json.loads(to_line(dumped))) == dumped
+
+
+def test_an_event_begins_with_its_type() -> None:
+    for event in message_events(AssistantMessage(content=[TextContent(text="a"), tool_call("t", {})])):
+        assert next(iter(EVENTS.dump(event))) == "type"
+
+
+def test_a_dump_shares_nothing_with_its_event() -> None:
+    arguments: dict[str, Any] = {"list": [1]}
+    event = EventToolCallEnd(content_index=0, tool_call=tool_call("t", arguments))
+    dumped = EVENTS.dump(event)
+    event.tool_call.arguments["list"].append(2)
+    event.tool_call.arguments["new"] = 1
+    assert dumped["tool_call"]["arguments"] == {"list": [1]}
+
+
+def test_the_terminal_events_are_those_that_carry_a_final_message() -> None:
+    carrying = {name for name, kind in EVENT_TYPES.items() if {"message", "error"} & kind.model_fields.keys()}
+    assert carrying == TERMINAL_EVENT_TYPES
+    assert EVENTS.is_terminal(EVENTS.dump(DONE))
+    assert not EVENTS.is_terminal({"type": "text_end"})
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({}, "type is None"),
+        ({"type": None}, "type is None"),
+        ({"type": []}, r"type is \[\]"),
+        ({"type": {"a": 1}}, "type is {'a': 1}"),
+        ({"type": "text_wave"}, "unknown event type 'text_wave'"),
+        ({"type": "text_delta", "content_index": 0}, "text_delta event does not load: delta"),
+        ({"type": "text_delta", "content_index": 0, "delta": None}, "delta"),
+        ({"type": "text_delta", "content_index": None, "delta": "a"}, "content_index"),
+        ({"type": "done", "reason": "stop", "message": {"role": "user", "content": "a"}}, r"done .* message\.role"),
+        ({"type": "done", "reason": "tired", "message": {}}, "reason"),
+        ({"type": "toolcall_end", "content_index": 0, "tool_call": {"id": "a"}}, r"tool_call\.name"),
+    ],
+)
+def test_a_dump_that_does_not_load_is_refused_by_name(event: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        EVENTS.check(event)
+
+
+@pytest.mark.parametrize("where", ["model", "context.messages[0].content", "options.metadata.x"])
+def test_what_json_cannot_hold_is_named(where: str) -> None:
+    nan = float("nan")
+    model, context, options = MODEL.model_copy(), CONTEXT.model_copy(deep=True), StreamOptions()
+    if where == "model":
+        model = Model.model_validate({**MODEL.model_dump(), "extra": nan})
+    elif where.startswith("context"):
+        context.messages[0] = UserMessage.model_construct(role="user", content=nan, timestamp=0)  # type: ignore[arg-type]
+    else:
+        options = StreamOptions(metadata={"x": nan})
+    with pytest.raises(NotJson) as failure:
+        REQUESTS.dump((model, context, options))
+    assert failure.value.field_path.startswith(where)
+
+
+def test_options_for_the_running_program_are_left_out() -> None:
+    options = StreamOptions.model_validate({"signal": object(), "on_payload": print, "on_response": print, "a": 1})
+    dumped = REQUESTS.dump((MODEL, CONTEXT, options))["options"]
+    assert dumped["a"] == 1
+    assert {"signal", "on_payload", "on_response"} & dumped.keys() == set()
+
+
+def test_no_options_and_default_options_are_told_apart() -> None:
+    assert REQUESTS.dump((MODEL, CONTEXT, None))["options"] is None
+    assert REQUESTS.dump((MODEL, CONTEXT, StreamOptions()))["options"] != {}
+
+
+@pytest.mark.parametrize("part", ["model", "context", "options"])
+def test_a_recorded_request_that_is_no_request_is_refused(part: str) -> None:
+    recorded: dict[str, Any] = {**REQUESTS.dump((MODEL, CONTEXT, StreamOptions())), part: ["not", "an", "object"]}
+    with pytest.raises(ValueError, match=r"(?i)model|context|options"):
+        REQUESTS.read(recorded)

@@ -1,0 +1,210 @@
+"""The rules beside the stages, and stages on bare streams."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio import create_memory_object_stream
+from anyio.abc import ObjectReceiveStream
+
+from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
+from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, WrittenEvent
+from openprogram.pipeline.log.lines import CallEndLine
+from openprogram.pipeline.log.reader import CallSummary
+from openprogram.pipeline.log.scan import RawLine
+from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.read import closing
+from openprogram.pipeline.stages.redact import EventRedaction, clean_request
+from openprogram.pipeline.streams import EVENTS_PER_BATCH, is_cancelled, merged, send_at_once
+from openprogram.pipeline.verdict import ReplayedCall, Verdict
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "sk-ant-api03-4fQ9xZrT7mN2vB8kL5wJ1cY6hD3gS0pA-q8Rt5Yu2Io9Pa4Sd7Fg"
+
+
+async def _filled(batches: Sequence[list[Any]]) -> ObjectReceiveStream[list[Any]]:
+    send, receive = create_memory_object_stream[list[Any]](len(batches) or 1)
+    async with send:
+        for batch in batches:
+            await send.send(batch)
+    return receive
+
+
+# ---- batches
+
+
+async def test_batches_that_wait_are_joined() -> None:
+    async with await _filled([[1], [2, 3], [4]]) as receive:
+        assert [batch async for batch in merged(receive)] == [[1, 2, 3, 4]]
+
+
+async def test_no_batch_grows_beyond_what_one_may_hold() -> None:
+    async with await _filled([[number] for number in range(EVENTS_PER_BATCH * 2 + 1)]) as receive:
+        sizes = [len(batch) async for batch in merged(receive)]
+    assert sizes == [EVENTS_PER_BATCH, EVENTS_PER_BATCH, 1]
+
+
+async def test_sending_at_once_gives_nobody_a_turn_while_there_is_room() -> None:
+    send, receive = create_memory_object_stream[int](2)
+    turns: list[int] = []
+    other = asyncio.create_task(_count(turns))
+    async with send, receive:
+        await send_at_once(send, 1)
+        await send_at_once(send, 2)
+        assert turns == []
+        assert [receive.receive_nowait(), receive.receive_nowait()] == [1, 2]
+    await other
+
+
+async def _count(turns: list[int]) -> None:
+    turns.append(1)
+
+
+async def test_raising_cancelled_is_not_being_cancelled() -> None:
+    seen: list[bool] = []
+
+    async def raises() -> None:
+        try:
+            raise asyncio.CancelledError
+        except asyncio.CancelledError:
+            seen.append(is_cancelled())
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append(is_cancelled())
+
+    await raises()
+    task = asyncio.create_task(waits())
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+    assert seen == [False, True]
+
+
+# ---- redact
+
+
+def _delta(text: str) -> CallEvent[str]:
+    return CallEvent(text, {"type": "text_delta", "content_index": 0, "delta": text})
+
+
+def test_a_request_is_cleaned_and_its_secrets_counted() -> None:
+    clean = clean_request(CallOpened({"model": {}, "context": {}, "options": {"api_key": "one"}}))
+    assert clean.request["options"] == {"api_key": "[secret removed]"}
+    assert clean.count == 1
+
+
+def test_events_and_their_clean_dumps_stay_pairs_and_in_order() -> None:
+    redaction: EventRedaction[str] = EventRedaction()
+    texts = ["plain ", "the key is ", SECRET[:9], SECRET[9:], " and on", " it goes"]
+    out: list[Any] = []
+    for text in texts:
+        out += redaction.feed([_delta(text)])
+    out += redaction.feed([CallClosed("error")])
+    *written, closed = out
+    assert closed == CallClosed("error")
+    assert [item.event for item in written if isinstance(item, WrittenEvent)] == texts
+    recorded = "".join(str(item.clean["delta"]) for item in written)
+    assert recorded == "plain the key is [secret removed] and on it goes"
+    assert redaction.count == 1
+
+
+def test_an_event_that_may_begin_a_secret_waits_with_all_behind_it() -> None:
+    redaction: EventRedaction[str] = EventRedaction()
+    assert redaction.feed([_delta("sk-ant-")]) == []
+    later = redaction.feed([CallClosed("complete")])
+    assert [type(item).__name__ for item in later] == ["WrittenEvent", "CallClosed"]
+
+
+def test_what_the_file_says_of_a_failure_is_cleaned_and_what_the_consumer_gets_is_not() -> None:
+    failure = ValueError(f"refused {SECRET}")
+    closed = CallClosed("error", failure, {"type": "ValueError", "message": str(failure)})
+    (clean,) = EventRedaction[str]().feed([closed])
+    assert isinstance(clean, CallClosed)
+    assert clean.failure is failure
+    assert clean.error == {"type": "ValueError", "message": "refused [secret removed]"}
+
+
+# ---- decode, read
+
+
+async def test_decode_gives_the_events_before_it_raises_the_failure() -> None:
+    receive = await _filled([[1, 2], [3, CallClosed("error", KeyError("x"))]])
+    send, out = create_memory_object_stream[list[int]](10)
+    async with out:
+        with pytest.raises(KeyError):
+            await decode(receive, send, lambda item: item * 10)
+        assert [batch async for batch in out] == [[10, 20], [30]]
+
+
+async def test_decode_sends_no_empty_batch() -> None:
+    receive = await _filled([[CallClosed("complete")]])
+    send, out = create_memory_object_stream[list[int]](10)
+    async with out:
+        await decode(receive, send, lambda item: item)
+        assert [batch async for batch in out] == []
+
+
+@pytest.mark.parametrize("outcome", ["error", "cancelled", "abandoned"])
+@pytest.mark.parametrize("error", [None, {"type": "ValueError", "message": "m"}, {"message": 7}])
+def test_a_replay_ends_as_its_recording_did(outcome: Any, error: Any) -> None:
+    summary = CallSummary(3, _raw_line())
+    summary.end(CallEndLine(3, 0, outcome, error))
+    closed = closing(summary)
+    assert closed.outcome == outcome
+    assert isinstance(closed.failure, RecordedCallError)
+    assert (closed.failure.call_index, closed.failure.outcome) == (3, outcome)
+    assert closed.failure.error_type == (error or {}).get("type")
+    assert outcome in str(closed.failure)
+
+
+def test_the_replay_of_a_complete_call_just_ends() -> None:
+    summary = CallSummary(0, _raw_line())
+    summary.end(CallEndLine(0, 0, "complete", None))
+    assert closing(summary) == CallClosed("complete")
+
+
+def _raw_line() -> RawLine:
+    return RawLine(2, 0, b"{}\n")
+
+
+# ---- the verdict
+
+
+def _mismatch(call_index: int) -> ReplayMismatch:
+    return ReplayMismatch(call_index=call_index, field_path="a", recorded=1, incoming=2)
+
+
+def test_a_verdict_over_no_calls_is_incomplete_and_not_failed() -> None:
+    verdict = Verdict(2)
+    assert (verdict.failed, verdict.consumed) == (False, 0)
+    with pytest.raises(UnconsumedCalls):
+        verdict.require()
+
+
+def test_the_first_failure_is_the_one_that_stays() -> None:
+    verdict = Verdict(1)
+    gone = RecordingFileError(path=Path("run.jsonl"), reason="the file changed", call_index=0)
+    for call in (
+        ReplayedCall(0, "unreadable", gone),
+        ReplayedCall(0, "mismatch", _mismatch(0)),
+        ReplayedCall(0, "served"),
+    ):
+        verdict.add(call)
+    assert verdict.first_failure is gone
+    with pytest.raises(RecordingFileError, match="the file changed") as raised:
+        verdict.require()
+    assert raised.value is not gone
+    assert verdict.describe().splitlines()[:2] == ["replay failed", "call 0: unreadable"]
+
+
+def test_the_calls_of_a_verdict_cannot_be_taken_back() -> None:
+    verdict = Verdict(1)
+    verdict.add(ReplayedCall(0, "mismatch", _mismatch(0)))
+    verdict.calls.clear()
+    assert verdict.failed
