@@ -6,7 +6,19 @@ from typing import Any
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, UserMessage
 from tests.openprogram.providers.vendors.loopback import anthropic_stream, openai_stream
 
-__all__ = ["ANSWERS", "HELLO", "KEY", "chunk", "model", "usage_chunk"]
+__all__ = [
+    "ANSWERS",
+    "HELLO",
+    "KEY",
+    "block_delta",
+    "block_start",
+    "block_stop",
+    "chunk",
+    "message_delta",
+    "message_start",
+    "model",
+    "usage_chunk",
+]
 
 HELLO = Context(messages=[UserMessage(content="hello")])
 KEY = SimpleStreamOptions(api_key="k")
@@ -17,15 +29,31 @@ def model(api: str, base_url: str, **fields: Any) -> Model:
     return Model(**{"id": "m", "provider": "test", "api": api, "base_url": base_url, **fields})
 
 
-def _start(index: int, block: dict[str, Any]) -> dict[str, Any]:
+def message_start(**usage: int) -> dict[str, Any]:
+    """The first event of the Messages API. `usage`: the tokens that it reports."""
+    message = {"id": "msg", "type": "message", "role": "assistant", "model": "m", "content": []}
+    stop = {"stop_reason": None, "stop_sequence": None}
+    return {"type": "message_start", "message": {**message, **stop, "usage": {"output_tokens": 1, **usage}}}
+
+
+def message_delta(stop_reason: str, **details: Any) -> dict[str, Any]:
+    """The event with the stop reason, last but one. `details`: more of its `delta`."""
+    delta = {"stop_reason": stop_reason, "stop_sequence": None, **details}
+    return {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 12}}
+
+
+def block_start(index: int, block: dict[str, Any]) -> dict[str, Any]:
+    """A content block of the Messages API begins."""
     return {"type": "content_block_start", "index": index, "content_block": block}
 
 
-def _delta(index: int, kind: str, name: str, text: str) -> dict[str, Any]:
+def block_delta(index: int, kind: str, name: str, text: str) -> dict[str, Any]:
+    """More of it. `kind`: the delta's type; `name`: the field with the text."""
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, name: text}}
 
 
-def _stop(index: int) -> dict[str, Any]:
+def block_stop(index: int) -> dict[str, Any]:
+    """It ends."""
     return {"type": "content_block_stop", "index": index}
 
 
@@ -58,47 +86,26 @@ def _call(index: int, arguments: str, name: str | None = None) -> dict[str, Any]
 #: By api. Both say the same: think, speak, call `add` with {"a": 1} and `now` with nothing.
 ANSWERS: dict[str, Sequence[bytes]] = {
     "anthropic-messages": anthropic_stream(
-        {
-            "type": "message_start",
-            "message": {
-                "id": "msg",
-                "type": "message",
-                "role": "assistant",
-                "model": "m",
-                "content": [],
-                "stop_reason": None,
-                "stop_sequence": None,
-                "usage": {
-                    "input_tokens": 7,
-                    "cache_creation_input_tokens": 0,
-                    "cache_read_input_tokens": 3,
-                    "output_tokens": 1,
-                },
-            },
-        },
-        _start(0, {"type": "thinking", "thinking": "", "signature": ""}),
-        _delta(0, "thinking_delta", "thinking", "Let me "),
+        message_start(input_tokens=7, cache_creation_input_tokens=0, cache_read_input_tokens=3),
+        block_start(0, {"type": "thinking", "thinking": "", "signature": ""}),
+        block_delta(0, "thinking_delta", "thinking", "Let me "),
         {"type": "ping"},
-        _delta(0, "thinking_delta", "thinking", "add."),
-        _delta(0, "signature_delta", "signature", "signed"),
-        _stop(0),
-        _start(1, {"type": "text", "text": ""}),
-        _delta(1, "text_delta", "text", "One "),
-        _delta(1, "text_delta", "text", "moment 👀"),
-        _stop(1),
-        _start(2, _tool("add")),
-        _delta(2, "input_json_delta", "partial_json", ""),
-        _delta(2, "input_json_delta", "partial_json", '{"a"'),
-        _delta(2, "input_json_delta", "partial_json", ": 1}"),
-        _stop(2),
-        _start(3, _tool("now")),
-        _delta(3, "input_json_delta", "partial_json", ""),
-        _stop(3),
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-            "usage": {"output_tokens": 12},
-        },
+        block_delta(0, "thinking_delta", "thinking", "add."),
+        block_delta(0, "signature_delta", "signature", "signed"),
+        block_stop(0),
+        block_start(1, {"type": "text", "text": ""}),
+        block_delta(1, "text_delta", "text", "One "),
+        block_delta(1, "text_delta", "text", "moment 👀"),
+        block_stop(1),
+        block_start(2, _tool("add")),
+        block_delta(2, "input_json_delta", "partial_json", ""),
+        block_delta(2, "input_json_delta", "partial_json", '{"a"'),
+        block_delta(2, "input_json_delta", "partial_json", ": 1}"),
+        block_stop(2),
+        block_start(3, _tool("now")),
+        block_delta(3, "input_json_delta", "partial_json", ""),
+        block_stop(3),
+        message_delta("tool_use"),
         {"type": "message_stop"},
     ),
     "openai-completions": openai_stream(
