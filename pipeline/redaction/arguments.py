@@ -9,6 +9,7 @@ import re
 from collections import deque
 from typing import Final
 
+from openprogram.pipeline.redaction.json_pieces import read_escape, valid_length
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.scanner import Piece, Scanner
@@ -21,13 +22,10 @@ _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _PLAIN: Final = re.compile(r'[^"\\]*')
 _BARE: Final = re.compile(r"[-+.0-9A-Za-z]*")
 _SKIPPED: Final = re.compile(r'[^"\[\]{}]*')
-_CONSTANTS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-_NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?)?")
 _DIGITS: Final = re.compile(r"[0-9]+")
-_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
 #: First characters of a value that is no string.
 _STARTS: Final = frozenset("{[-0123456789tfnNI")
-_HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class _Frame:
@@ -185,7 +183,7 @@ class ArgumentsScanner:
             self._drop(end - index)
         else:
             bare = self._bare + text[index:end]
-            valid = _valid_length(bare)
+            valid = valid_length(bare)
             self._keep(valid - len(self._bare))
             if valid < len(bare):
                 return self._break(index + valid - len(self._bare))
@@ -237,7 +235,7 @@ class ArgumentsScanner:
                 self._feed(string, decoded)
                 self._end_string(string)
                 return index + 1
-            escape = _escape(text, index)
+            escape = read_escape(text, index)
             if escape is None:
                 break
             character, width = escape
@@ -313,45 +311,6 @@ class ArgumentsScanner:
 _TO_NEXT_MEMBER: Final = rest_of(re.compile(r"[^,}\]\n\[]*"), "[")
 
 
-def _valid_length(bare: str) -> int:
-    """How many characters of `bare` begin a number or a constant."""
-    number = _NUMBER.match(bare)
-    length = number.end() if number else 0
-    for constant in _CONSTANTS:
-        while length < len(bare) and constant.startswith(bare[: length + 1]):
-            length += 1
-    return length
-
-
 def _malformed(_reader: Reader, start: int, _end: int) -> Span:
     """The rule for what stands, not as JSON, where the value of a secret name should."""
     return Span(start, start, _TO_NEXT_MEMBER)
-
-
-def _escape(text: str, index: int) -> tuple[str, int] | None:
-    """The character of the escape at `index` and its width in the text; width 0: no escape; None: it isn't all there.
-
-    Two escapes of a surrogate pair are one character, as `json.loads` has it.
-    """
-    kind = text[index + 1 : index + 2]
-    if kind != "u":
-        return (_ESCAPES[kind], 2) if kind in _ESCAPES else None if not kind else ("", 0)
-    first = _code_unit(text, index)
-    if first is None or first < 0 or not 0xD800 <= first < 0xDC00:
-        return None if first is None else ("", 0) if first < 0 else (chr(first), 6)
-    if not "\\u".startswith(text[index + 6 : index + 8]):
-        return chr(first), 6
-    second = _code_unit(text, index + 6)
-    if second is None:
-        return None
-    if 0xDC00 <= second < 0xE000:
-        return chr(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF)), 12
-    return chr(first), 6
-
-
-def _code_unit(text: str, index: int) -> int | None:
-    """The number of the `\\uXXXX` at `index`; -1: it is none; None: it isn't all there."""
-    digits = text[index + 2 : index + 6]
-    if not all(digit in _HEX for digit in digits):
-        return -1
-    return int(digits, 16) if len(digits) == 4 else None

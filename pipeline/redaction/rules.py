@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.spans import Match
 
-__all__ = ["Rule", "Trigger", "any_case", "rarity", "trigger"]
+__all__ = ["Rule", "Trigger", "any_case", "context_rule", "rarity", "trigger"]
 
 #: Characters by which a literal is found, the rarest in agent traffic first.
 _ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşxSGVA1_9|wvbufgcp-:h"
@@ -52,3 +52,14 @@ def rarity(character: str) -> int:
 def any_case(literal: str) -> str:
     """A regular expression for `literal` in any case, without a flag: a flag would cost the search its fast path."""
     return "".join(f"[{c.lower()}{c.upper()}]" if c.lower() != c.upper() else re.escape(c) for c in literal)
+
+
+def context_rule(
+    name: str, example: str, literals: str, match: Match, *, folded: bool = False, source: str = "own"
+) -> Rule:
+    """A rule for `literals` (`¦` between them). An option is anchored at its dash: its letter belongs to names too."""
+    triggers = [
+        trigger(literal, folded=folded, anchor=1 if literal.startswith(" -") else None)
+        for literal in literals.split("¦")
+    ]
+    return Rule(name, source, example, tuple(triggers), match)

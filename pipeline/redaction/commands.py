@@ -1,0 +1,171 @@
+"""Secrets in commands and in what they print: options, literals about to be encoded, the line below a prompt."""
+
+import re
+from typing import Final
+
+from openprogram.pipeline.redaction.gaps import read_gap
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
+from openprogram.pipeline.redaction.lines import TELLING, lone_line
+from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.rules import context_rule
+from openprogram.pipeline.redaction.spans import Span, kept
+from openprogram.pipeline.redaction.values import Style, read_value
+
+__all__ = ["COMMAND_RULES"]
+
+_USER: Final = re.compile(r"[^\s:\"'`\\$<{\[@]*")
+
+
+def _user_option(reader: Reader, start: int, end: int) -> Span | None:
+    """`curl -u user:password`."""
+    if reader.context(start, 1) not in ("", " ", "\t", "\n"):
+        return None
+    gap = read_gap(reader, end)
+    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close:
+        return None
+    user = reader.run(_USER, gap.end, WINDOW)
+    if user == gap.end or reader.char(user) != ":":
+        return None
+    reader.hold = user + 1
+    if reader.at_placeholder(user + 1):
+        return kept(user + 1)
+    return read_value(reader, user + 1, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
+
+
+_LOGIN_TOOLS: Final = re.compile(
+    r"sshpass|mysql|mariadb|twine|login|mongo|redis-cli|valkey-cli|ldap|smbclient|rabbitmqadmin|psexec|evil-winrm"
+    r"|htpasswd|keytool|sqlcmd|clickhouse|influx|cqlsh|kinit|openssl|7z|zip"
+)
+_END_OF_COMMAND: Final = re.compile(r"[\n|;&]")
+
+
+def _password_option(reader: Reader, start: int, end: int) -> Span | None:
+    """`sshpass -p …`, `redis-cli -a …`: a short option of a tool that takes a password there."""
+    command = reader.context(start, 80)
+    tool = _LOGIN_TOOLS.search(command)
+    if tool is None or _END_OF_COMMAND.search(command, tool.end()):
+        return None
+    reader.hold = end
+    if reader.at_placeholder(end):
+        return kept(end)
+    gap = read_gap(reader, end)
+    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close:
+        return None
+    if reader.at_placeholder(gap.end):
+        return kept(gap.end)
+    return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
+
+
+def _credentials_literal(reader: Reader, _start: int, end: int) -> Span | None:
+    """`btoa('user:password')`: what is about to be encoded."""
+    gap = read_gap(reader, end)
+    quote = "" if gap is None or gap.sep else gap.quote or gap.close[-1:]
+    if gap is None or quote not in ("'", '"'):
+        return None
+    if reader.at_placeholder(gap.end):
+        return kept(gap.end)
+    style = Style(quote=quote, slashes=gap.close.count("\\"))
+    head = style.end_of_head(reader, gap.end)
+    _user, colon, password = reader.text[gap.end : head].partition(":")
+    return Span(gap.end, gap.end, style.swallow) if colon and is_secret_value(password, Proof.NAMED) else None
+
+
+_DECODE_END: Final = re.compile(r"[a-z; ]*")
+
+
+def _decoded_output(reader: Reader, start: int, end: int) -> Span | None:
+    """What `… secret … | base64 -d` printed on the next line."""
+    if TELLING.search(reader.context(start, 128)) is None:
+        return None
+    index = reader.run(_DECODE_END, end, 8)
+    return lone_line(reader, index + 1, Proof.NAMED) if reader.char(index) == "\n" else None
+
+
+_COMMAND: Final = re.compile(r"[^\n\[]*")
+_PRINTS: Final = re.compile(
+    r"(?i)\b(?:cat|echo|print\w*|pass|op|vault|get|security|gcloud|aws|kubectl|show|read|reveal|decrypt|view|head|tail)\b"
+)
+
+
+def _command_output(reader: Reader, start: int, end: int) -> Span | None:
+    """What a command with a telling word in it printed: `$ cat token.txt`, and a value on the next line."""
+    if reader.context(start, 1) not in ("", "\n"):
+        return None
+    stop = reader.run(_COMMAND, end, 160)
+    command = reader.text[end:stop]
+    if reader.char(stop) != "\n" or not TELLING.search(command) or not _PRINTS.search(command):
+        return None
+    return lone_line(reader, stop + 1, Proof.NEARBY)
+
+
+_AWS_SECRET: Final = re.compile(r"[A-Za-z0-9/+]*")
+
+
+def _aws_output(reader: Reader, _start: int, end: int) -> Span | None:
+    """The secret key in `aws sts … --output text`: forty characters behind the time of expiry."""
+    reader.hold = end
+    stop = reader.run(_AWS_SECRET, end, 41)
+    return Span(end, stop) if stop - end == 40 and is_random(reader.text[end:stop]) else None
+
+
+def _quoted_next(reader: Reader, _start: int, end: int) -> Span | None:
+    """A quoted value right behind the words: `IDENTIFIED BY '…'`."""
+    gap = read_gap(reader, end)
+    if gap is None or not gap.quote or gap.sep:
+        return None
+    if reader.at_placeholder(gap.end):
+        return kept(gap.end)
+    return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
+
+
+def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
+    """A line of a password file: host, port, database, user, password."""
+    index = end
+    for _ in range(2):
+        index = reader.run(_USER, index, WINDOW)
+        if reader.char(index) != ":":
+            return None
+        index += 1
+    return read_value(reader, index, Proof.NAMED, Style())
+
+
+COMMAND_RULES: Final = (
+    context_rule("user-option", "curl -u ann:Zx4Qm81Lw https://h.example", "-u¦--user¦--proxy-user¦-U", _user_option),
+    context_rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P", _password_option),
+    context_rule(
+        "credentials-literal",
+        "btoa('ann:Zx4Qm81Lw')",
+        "btoa(¦b64encode(¦Buffer.from(¦encodeToString(",
+        _credentials_literal,
+    ),
+    context_rule(
+        "decoded-output",
+        "get secret x -o y | base64 -d\nZx4Qm81Lw\n",
+        "base64 -d¦base64 --d",
+        _decoded_output,
+        folded=True,
+    ),
+    context_rule("command-output", "$ cat token.txt\nZx4Qm81LwT7vBn2KdP9s\n", "$ ", _command_output),
+    context_rule(
+        "aws-output",
+        "2026-03-01T12:00:00Z\tZx4Qm81LwT7vBn2KdP9sZx4Qm81LwT7vBn2KdP9s\t",
+        "Z\t",
+        _aws_output,
+        source="https://docs.aws.amazon.com/cli/latest/reference/sts/get-session-token.html",
+    ),
+    context_rule(
+        "pgpass",
+        "db.example:5432:app:ann:Zx4Qm81Lw",
+        ":5432:",
+        _pgpass,
+        source="https://www.postgresql.org/docs/current/libpq-pgpass.html",
+    ),
+    context_rule(
+        "sql-password",
+        "CREATE USER ann IDENTIFIED BY 'Zx4Qm81Lw'",
+        "identified by",
+        _quoted_next,
+        folded=True,
+        source="https://dev.mysql.com/doc/refman/en/create-user.html",
+    ),
+)
