@@ -35,6 +35,7 @@ from openprogram.providers.types import (
     UserMessage,
 )
 from openprogram.providers.vendors.dialect import Dialect
+from openprogram.providers.vendors.surrogates import encodable_message, encodable_text
 
 __all__ = ["vendor_messages"]
 
@@ -46,8 +47,10 @@ def vendor_messages(context: Context, model: Model, dialect: Dialect, system: st
     refuses. Raises ValueError (binascii.Error): an image's `data` is not base64.
     """
     messages: list[ModelMessage] = []
-    asked: list[ModelRequestPart] = [SystemPromptPart(context.system_prompt)] if context.system_prompt else []
-    for group in _turns(context.messages):
+    asked: list[ModelRequestPart] = []
+    if context.system_prompt:
+        asked.append(SystemPromptPart(encodable_text(context.system_prompt)))
+    for group in _turns([encodable_message(message) for message in context.messages]):
         if isinstance(group, AssistantMessage):
             if asked:
                 messages.append(ModelRequest(parts=asked))

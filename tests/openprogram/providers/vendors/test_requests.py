@@ -332,3 +332,19 @@ async def test_answers_that_failed_are_left_out(api: str) -> None:
     assert {message["role"] for message in body["messages"]} == {"user"}
     assert "tool_use" not in str(body)
     assert "tool_calls" not in str(body)
+
+
+@each_api
+async def test_half_a_surrogate_pair_is_replaced_for_no_request_can_carry_it(api: str) -> None:
+    call = ToolCall(id="c", name="add", arguments={"half \ud83d": ["\ude00", {"whole": "\ud83d\ude00"}]})
+    result = ToolResultMessage(tool_call_id="c", tool_name="add", content=[TextContent(text="\ud83d!")])
+    context = conversation(UserMessage(content="\udfff?"), answer(TextContent(text="\ud83d"), call, api=api), result)
+    context.system_prompt = "\ud83d."
+    body = await sent(api, context)
+    said = str(body)
+    assert "\ufffd." in said
+    assert "\ufffd?" in said
+    assert "\ufffd!" in said
+    assert "half \ufffd" in said
+    assert "\N{GRINNING FACE}" in said
+    assert result.content == [TextContent(text="\ud83d!")]  # ours stays as it was
