@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Mapping
 
 from openprogram.providers.api_registry import ApiProvider
-from openprogram.providers.vendors.apis import VENDOR_APIS, MissingExtra, VendorApi
+from openprogram.providers.vendors.apis import VENDOR_APIS, MissingExtra, Service, VendorApi
 from openprogram.providers.vendors.provider import Timeouts, VendorProvider
 
-__all__ = ["VENDOR_APIS", "MissingExtra", "Timeouts", "VendorApi", "VendorProvider", "vendor_providers"]
+__all__ = ["VENDOR_APIS", "MissingExtra", "Service", "Timeouts", "VendorApi", "VendorProvider", "vendor_providers"]
 
 
 def _unix_ms() -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:  # the protocol's signatures name pydantic-ai's types; importing this table must not load them
     from openprogram.providers.vendors.dialect import Dialect
 
-__all__ = ["VENDOR_APIS", "MissingExtra", "VendorApi"]
+__all__ = ["VENDOR_APIS", "MissingExtra", "Service", "VendorApi"]
 
 _PACKAGE = "openprogram.providers.vendors"
 
@@ -30,22 +30,32 @@ class MissingExtra(ImportError):
 
 
 @dataclass(frozen=True)
+class Service:
+    """Where an api is served, for models that name no other place, and the environment variable with the key for it."""
+
+    base_url: str
+    key_variable: str
+
+
+@dataclass(frozen=True)
 class VendorApi:
     """One api.
 
-    `extra`: the extra with its SDK. `module`: the dialect's module, below this package. `base_url`: where the
-    vendor serves it, for models that name no other place. `key_variable`: the environment variable with the key;
-    `key_variables` has another one for some values of `model.provider`. `keyless_elsewhere`: servers other than
-    the vendor's own often want no key, so a call to them goes out without one.
+    `extra`: the extra with its SDK. `module`: the dialect's module, below this package. `service`: the vendor's own;
+    `services`: others, by `model.provider`, so that a key which was made for one company is not sent to another.
+    `keyless_elsewhere`: servers that are none of these often want no key, so a call to them goes out without one.
     """
 
     api: str
     extra: str
     module: str
-    base_url: str
-    key_variable: str
-    key_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    service: Service
+    services: Mapping[str, Service] = field(default_factory=lambda: MappingProxyType({}))
     keyless_elsewhere: bool = False
+
+    def service_of(self, provider: str) -> Service:
+        """The service behind the name of a provider; the vendor's own where it isn't known."""
+        return self.services.get(provider, self.service)
 
     def load(self) -> "Dialect":
         """The dialect; imports pydantic-ai and the SDK. Raises MissingExtra: one of them is not installed."""
@@ -61,17 +71,14 @@ VENDOR_APIS = (
         api="anthropic-messages",
         extra="anthropic",
         module="anthropic_messages",
-        base_url="https://api.anthropic.com",
-        key_variable="ANTHROPIC_API_KEY",
+        service=Service("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     ),
     VendorApi(
         api="openai-completions",
         extra="openai",
         module="openai_completions",
-        base_url="https://api.openai.com/v1",
-        key_variable="OPENAI_API_KEY",
-        # A key that was made for one company is not sent to another.
-        key_variables=MappingProxyType({"openrouter": "OPENROUTER_API_KEY"}),
+        service=Service("https://api.openai.com/v1", "OPENAI_API_KEY"),
+        services=MappingProxyType({"openrouter": Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")}),
         keyless_elsewhere=True,
     ),
 )

@@ -77,15 +77,16 @@ class VendorProvider:
         from openprogram.providers.vendors.reply import Reply
 
         reply = Reply(model, dialect, self._now_ms)
-        base_url = model.base_url or self._api.base_url
-        key = options.api_key or self._environ.get(self._key_variable(model))
-        if not key and not self._keyless(base_url):
-            yield reply.failed(Failure("auth", self._missing_key(model), retryable=False))
+        service = self._api.service_of(model.provider)
+        base_url = model.base_url or service.base_url
+        key = options.api_key or self._environ.get(service.key_variable) or None
+        elsewhere = urlsplit(base_url).hostname != urlsplit(service.base_url).hostname
+        if key is None and not (elsewhere and self._api.keyless_elsewhere):
+            message = f"no API key for {model.provider!r}: set {service.key_variable}, or give options.api_key"
+            yield reply.failed(Failure("auth", message, retryable=False))
             return
-        timeouts = self._timeouts
-        call = VendorCall(
-            dialect, model, context, options, Endpoint(base_url, key or None, timeouts.connect_s, timeouts.read_s)
-        )
+        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s)
+        call = VendorCall(dialect, model, context, options, endpoint)
         try:
             async with call:
                 yield EventStart()
@@ -98,16 +99,3 @@ class VendorProvider:
         # The response is closed by now: whoever sees the terminal event may go on at once.
         for last in ends:
             yield last
-
-    def _key_variable(self, model: Model) -> str:
-        return self._api.key_variables.get(model.provider, self._api.key_variable)
-
-    def _keyless(self, base_url: str) -> bool:
-        """Whether a call may go out without a key: to a server other than the vendor's, where the api allows it."""
-        return self._api.keyless_elsewhere and urlsplit(base_url).hostname != urlsplit(self._api.base_url).hostname
-
-    def _missing_key(self, model: Model) -> str:
-        return (
-            f"no API key for {model.provider!r}: set the environment variable {self._key_variable(model)}, "
-            "or pass the key with the call (options.api_key)"
-        )

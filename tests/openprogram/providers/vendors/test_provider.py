@@ -425,13 +425,16 @@ async def test_the_environment_is_read_when_the_call_is_made() -> None:
     assert server.requests[0][0]["authorization"] == "bearer late"
 
 
-@each_api
-async def test_a_missing_key_is_a_failure_that_says_what_to_set(api: str) -> None:
-    asked = provider(api)
-    [event] = [event async for event in asked.stream(Model(id="m", api=api, provider="p"), HELLO)]
+SERVICES = [*VARIABLES, ("openai-completions", "OPENROUTER_API_KEY")]
+
+
+@pytest.mark.parametrize(("api", "variable"), SERVICES)
+async def test_a_missing_key_is_a_failure_that_says_what_to_set(api: str, variable: str) -> None:
+    asked = model(api, "", provider="openrouter" if "ROUTER" in variable else "test")
+    [event] = [event async for event in provider(api).stream(asked, HELLO)]
     message = last_message([event])
     assert (message.error_reason, message.error_retryable) == ("auth", False)
-    assert "_API_KEY" in (message.error_message or "")
+    assert f"set {variable}" in (message.error_message or "")
 
 
 async def test_a_server_of_ones_own_is_asked_without_a_key() -> None:
