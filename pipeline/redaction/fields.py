@@ -14,7 +14,7 @@ from openprogram.pipeline.redaction.prose import LEADING_WORDS, value_behind_asi
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span, kept
-from openprogram.pipeline.redaction.values import SCHEMES, Style, read_value
+from openprogram.pipeline.redaction.values import SCHEMES, Style, read_cookies, read_value
 
 __all__ = ["FIELD_RULES"]
 
@@ -49,7 +49,7 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     before = reader.before(start, 64)
     left = len(before.rstrip(_NAME_CHARACTERS))
     lead = before[left - 1 : left]
-    if lead not in _ENCODED_LEADS and (dull := _DULL.match(text, name_end)) and not _leads_on(dull):
+    if lead not in _ENCODED_LEADS and (dull := _DULL.match(text, name_end)) and not _leads_on(dull, text[start:end]):
         return None  # the common case in prose, which what follows would find out slowly
     name = before[left:] + text[start:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
@@ -66,7 +66,10 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
 
 
-def _leads_on(dull: re.Match[str]) -> bool:
+def _leads_on(dull: re.Match[str], trigger_text: str) -> bool:
+    """Whether more may follow: words that lead to a value, or further cookies."""
+    if trigger_text.lower() == "cookie":
+        return dull[1] != " "
     return dull[2] in LEADING_WORDS if dull[1] == " " else dull[2] in LEADING_WORDS or dull[2] in SCHEMES
 
 
@@ -87,6 +90,8 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
         return None
     if gap.close and gap.sep == "," and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
+    if gap.sep == ":" and name.lower().endswith("cookie") and secrecy is Secrecy.WHOLE:
+        return read_cookies(reader, gap.end, only_first=len(name) > len("cookie"))
     proof = _proof(gap, name, lead, secrecy)
     parameter = lead in ("?", "&", "#") and bool(lead)
     style = Style(quote=gap.quote, slashes=gap.slashes, parameter=parameter, encoded=gap.encoded)

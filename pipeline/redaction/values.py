@@ -7,7 +7,7 @@ from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, kept, quoted, rest_of
 
-__all__ = ["SCHEMES", "Style", "read_value"]
+__all__ = ["SCHEMES", "Style", "read_cookies", "read_value"]
 
 _STOPS: Final = r"\s\"'`<>&;,|)}{\]\[\\"
 _BARE: Final = rf"[^{_STOPS}….:]"
@@ -81,3 +81,22 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
     if not is_secret_value(value, proof):
         return None
     return Span(start, start, jwt_rest if value.startswith("eyJ") and not style.quote else style.swallow)
+
+
+_COOKIES: Final = re.compile(r"[^\r\n\"'\\\[]*")
+_COOKIE: Final = re.compile(r"[^;\r\n\"'\\\[]*")
+_REST_OF_COOKIES: Final = rest_of(_COOKIES, "[")
+_REST_OF_COOKIE: Final = rest_of(_COOKIE, "[")
+
+
+def read_cookies(reader: Reader, start: int, *, only_first: bool) -> Span | None:
+    """The cookies of a header (RFC 6265, section 4), if the value of one in the first 128 characters passes.
+
+    `only_first`: of `Set-Cookie`, where attributes follow the one cookie.
+    """
+    reader.hold = start
+    head = reader.run(_COOKIE if only_first else _COOKIES, start, 2 * WINDOW, "[")
+    values = (pair.partition("=")[2][:WINDOW] for pair in reader.text[start:head].split(";"))
+    if not any(is_secret_value(value, Proof.NAMED) for value in values):
+        return None
+    return Span(start, start, _REST_OF_COOKIE if only_first else _REST_OF_COOKIES)
