@@ -127,6 +127,16 @@ def test_a_timestamp_is_compared_below_a_free_form_key(name: str) -> None:
     assert find_first_difference({name: {"timestamp": 1}}, {name: {}}) == (f"{name}.timestamp", 1, ABSENT)
 
 
+def test_everything_is_compared_however_far_below_a_free_form_key() -> None:
+    def nested(value: Any) -> Any:
+        return {"arguments": {"steps": [{"when": {"timestamp": value}}]}}
+
+    assert find_first_difference(nested(1), nested(2)) == ("arguments.steps[0].when.timestamp", 1, 2)
+    recorded: Any = {"details": {"a": [{"b": {"c": None}}]}}
+    incoming: Any = {"details": {"a": [{"b": {}}]}}
+    assert find_first_difference(recorded, incoming) == ("details.a[0].b.c", None, ABSENT)
+
+
 def test_a_free_form_key_below_an_ignored_one_is_not_reached() -> None:
     assert find_first_difference({"timestamp": {"arguments": 1}}, {"timestamp": {"arguments": 2}}) is None
 

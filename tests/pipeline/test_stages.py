@@ -1,20 +1,21 @@
 """The rules beside the stages, and stages on bare streams."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio import create_memory_object_stream
+from anyio import create_memory_object_stream, wait_all_tasks_blocked
 from anyio.abc import ObjectReceiveStream
 
 from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
-from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, WrittenEvent
-from openprogram.pipeline.log.lines import CallEndLine
+from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
+from openprogram.pipeline.log.lines import CallEndLine, CleanRequest
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
 from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
 from openprogram.pipeline.stages.redact import EventRedaction, clean_request
 from openprogram.pipeline.streams import EVENTS_PER_BATCH, is_cancelled, merged, send_at_once
@@ -128,6 +129,76 @@ def test_what_the_file_says_of_a_failure_is_cleaned_and_what_the_consumer_gets_i
     assert isinstance(clean, CallClosed)
     assert clean.failure is failure
     assert clean.error == {"type": "ValueError", "message": "refused [secret removed]"}
+
+
+# ---- live
+
+
+class _Codec:
+    """Events are words; `end` is the terminal one."""
+
+    def dump(self, event: str) -> dict[str, Any]:
+        return {"type": event}
+
+    def load(self, payload: bytes) -> str:
+        raise AssertionError("nothing is loaded in record")
+
+    def check(self, event: dict[str, Any]) -> None:
+        if event["type"] == "bad":
+            raise ValueError("no such word")
+
+    def is_terminal(self, event: dict[str, Any]) -> bool:
+        return bool(event["type"] == "end")
+
+
+async def _live(*events: str, hangs: bool = False) -> tuple[asyncio.Task[None], ObjectReceiveStream[Any], list[str]]:
+    """The stage with one call to answer, its output, and what happened to its source."""
+    log: list[str] = []
+
+    async def source() -> AsyncGenerator[str, None]:
+        try:
+            for event in events:
+                yield event
+            if hangs:
+                await asyncio.Event().wait()
+        finally:
+            log.append("closed")
+
+    calls, receive = create_memory_object_stream[CleanCall](1)
+    send, out = create_memory_object_stream[Any](10)
+    async with calls:
+        await calls.send(CleanCall(CleanRequest({}), 0))
+    return asyncio.create_task(live(receive, send, source, _Codec())), out, log
+
+
+async def test_the_terminal_event_and_the_end_of_the_call_travel_together() -> None:
+    task, out, log = await _live("a", "end", "after")
+    async with out:
+        sent = [batch async for batch in out]
+    await task
+    assert sent == [[CallEvent("a", {"type": "a"})], [CallEvent("end", {"type": "end"}), CallClosed("complete")]]
+    assert log == ["closed"]
+
+
+async def test_an_event_that_could_not_be_loaded_again_closes_the_call() -> None:
+    task, out, log = await _live("a", "bad")
+    async with out:
+        *_, (closed,) = [batch async for batch in out]
+    await task
+    assert (closed.outcome, str(closed.failure)) == ("error", "cannot record event 1: no such word")
+    assert log == ["closed"]
+
+
+async def test_a_source_whose_stage_is_cancelled_is_closed_and_said_nothing_about() -> None:
+    task, out, log = await _live("a", hangs=True)
+    async with out:
+        assert await out.receive() == [CallEvent("a", {"type": "a"})]
+        await wait_all_tasks_blocked()
+        task.cancel()  # not through a cancel scope: as a loop does that shuts down
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert [batch async for batch in out] == []
+    assert log == ["closed"]
 
 
 # ---- decode, read
