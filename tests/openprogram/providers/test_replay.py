@@ -546,3 +546,16 @@ async def test_many_events_replay_in_order(tmp_path: Path) -> None:
     await RecordingProvider(Source(events), path).stream(MODEL, CONTEXT)
     with ReplayProvider(path) as provider:
         assert await collect(provider.stream(MODEL, CONTEXT)) == events
+
+
+# ---- the page
+
+
+def test_the_page_on_comparison_lists_what_the_rules_say() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "comparison.md").read_text(encoding="utf-8")
+    (listed,) = [part for part in page.split("\n\n") if part.startswith("Free-form keys: ")]
+    assert set(listed.split("`")[1::2]) == replay_module.FREE_FORM_FIELD_NAMES
+    for field, reason in COMPARISON_RULES.ignored_paths.items():
+        assert f"| `{field}` | {reason} |" in page
+    for name in replay_module.NON_DETERMINISTIC_FIELD_NAMES:
+        assert f"| `{name}`," in page
