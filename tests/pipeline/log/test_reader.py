@@ -453,8 +453,8 @@ def test_a_file_whose_lines_moved_is_noticed(path: Path) -> None:
 
 def test_fewer_lines_in_the_same_bytes_are_noticed(path: Path) -> None:
     one, other = (b" " + json.dumps(event_line(0, index)).encode() + b"\n" for index in range(2))
-    lines = [HEADER, request_line(0), one, other, end_line(0, 2)]
-    with open_recording(write_file(path, lines), check_event) as recording:
+    write_file(path, [HEADER, request_line(0), one, other, end_line(0, 2)])
+    with open_recording(path, check_event) as recording:
         write_file(path, [HEADER, request_line(0), one[:-1] + b" " * len(other) + b"\n", end_line(0, 2)])
         with pytest.raises(RecordingFileError) as failure:
             list(recording.events(0))

@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,16 +151,17 @@ def test_every_structural_byte_changed_to_any_other_is_refused_or_read_without_a
     data = sample(path)
     whole = exact(read_calls(path))
     seed = 20240 if os.environ.get("CI") else random.randrange(2**32)
+    sys.stdout.write(f"seed {seed}\n")  # shown where this test fails
     chance = random.Random(seed)
-    for _ in range(4000):
+    for _ in range(2000):
         at, value = chance.randrange(len(data)), chance.choice(b'\0\n\r "{}[]:,\\0019eE.-+tfnNI\x7f\x80\xc3\xff')
         damaged = data[:at] + bytes([value]) + data[at + 1 :]
         found = read_or_refused(path, damaged)
         if found is not None and found != whole:
-            assert _may_differ(data, at, value), f"seed {seed}: byte {at} as {value}"
+            assert _may_differ(data, at), f"byte {at} as {value}"
 
 
-def _may_differ(data: bytes, at: int, value: int) -> bool:
+def _may_differ(data: bytes, at: int) -> bool:
     """Whether this byte is content: not one that stands for the structure of a line, nor of its order."""
     line_start = data.rfind(b"\n", 0, at) + 1
     line = data[line_start : data.index(b"\n", at)]
