@@ -1,6 +1,9 @@
 """What the pipeline is handed: how requests and events become JSON values, and back."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
+
+from openprogram.pipeline.request_parts import Part
 
 __all__ = ["EventCodec", "RequestCodec"]
 
@@ -10,8 +13,11 @@ T = TypeVar("T")
 class RequestCodec(Protocol):
     """Requests ⇄ JSON."""
 
-    def dump(self, request: Any) -> dict[str, Any]:
-        """`model`, `context` and `options` as JSON values, run-time-only fields left out. Raises NotJson."""
+    def parts(self, request: Any) -> Iterable[bytes | Part]:
+        """The JSON text of `{"model": …, "context": …, "options": …}`: literals, and parts not dumped yet.
+
+        Fields that serve the running program only are left out. The first item is a literal that begins with `{`.
+        """
         ...
 
     def read(self, recorded: dict[str, Any]) -> dict[str, Any]:

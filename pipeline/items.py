@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from openprogram.pipeline.log.lines import CleanEvent, CleanRequest, Outcome
+from openprogram.pipeline.log.lines import CleanEvent, Outcome
+from openprogram.pipeline.request_parts import DumpedParts, RequestText
 
 __all__ = ["Batch", "CallClosed", "CallEvent", "CallOpened", "CleanCall", "ReadEvent", "ServedCall", "WrittenEvent"]
 
@@ -12,17 +13,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class CallOpened:
-    """A request that was made. `request`: its dump, not redacted yet."""
+    """A request that was made. `parts`: its text, what is new in it not redacted yet."""
 
-    request: dict[str, Any]
+    parts: DumpedParts
 
 
 @dataclass(frozen=True, slots=True)
 class CleanCall:
-    """A request without secrets. `count`: places that were redacted."""
+    """A request without secrets."""
 
-    request: CleanRequest
-    count: int
+    request: RequestText
 
 
 @dataclass(frozen=True, slots=True)

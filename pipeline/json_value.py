@@ -21,6 +21,7 @@ __all__ = [
     "join_path",
     "show_difference",
     "show_value",
+    "to_json_text",
     "to_json_value",
     "to_line",
 ]
@@ -121,19 +122,24 @@ def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
     return to_json_value(converted, path, depth)
 
 
-def to_line(value: JsonValue) -> bytes:
-    """One line of strict JSON with its `\\n`. Readable UTF-8 where it can be, escapes where a lone surrogate is in it.
+def to_json_text(value: JsonValue) -> bytes:
+    """Strict JSON on one line. Readable UTF-8 where it can be, escapes where a lone surrogate is in it.
 
-    Raises NotJson: NaN or Infinity, or a line above MAX_LINE_BYTES.
+    Raises NotJson: NaN or Infinity.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:
         raise NotJson("", str(error)) from None
     try:
-        line = text.encode() + b"\n"
+        return text.encode()
     except UnicodeEncodeError:
-        line = json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def to_line(value: JsonValue) -> bytes:
+    """A line of strict JSON, its `\\n` included. Raises NotJson: NaN or Infinity, or above MAX_LINE_BYTES."""
+    line = to_json_text(value) + b"\n"
     if len(line) > MAX_LINE_BYTES - _RESERVED_BYTES:
         raise NotJson("", f"{len(line):,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}")
     return line

@@ -17,6 +17,7 @@ from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.redaction import redact
+from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.normalize import normalize
@@ -43,6 +44,7 @@ class Recorder(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sink, self._requests, self._events, self._clock = sink, requests, events, clock
+        self._memo = PartMemo()
 
     def call(self, request: Any, open_source: Callable[[], AsyncIterator[T]]) -> CallStream[T]:
         """One call, not begun yet. `open_source()` starts the provider, once the request is on file."""
@@ -57,8 +59,8 @@ class Recorder(Generic[T]):
     ) -> None:
         call = _RecordedCall[T](self._sink, self._clock, host.begun)
         stages = [
-            Stage(partial(normalize, codec=self._requests)),
-            Stage(redact_request),
+            Stage(partial(normalize, codec=self._requests, memo=self._memo)),
+            Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(write_request, sink=self._sink, began=call.began)),
             Stage(partial(live, open_source=open_source, codec=self._events), waiting=EVENTS_PER_BATCH),
             Stage(partial(redact_events, redaction=call.redaction)),
@@ -86,7 +88,7 @@ class _RecordedCall(Generic[T]):
         self._redacted_requests = 0
 
     async def began(self, call: CleanCall, writer: CallWriter) -> None:
-        self._redacted_requests, self._writer = call.count, writer
+        self._redacted_requests, self._writer = call.request.count, writer
         await self._begun()
 
     def writer(self) -> CallWriter:

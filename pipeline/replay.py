@@ -15,6 +15,7 @@ from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
 from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.redaction import REDACTION_VERSION, redact
+from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.normalize import normalize
@@ -64,6 +65,7 @@ class Replayer(Generic[T]):
         self.verdict = Verdict(recording.call_count)
         self._requests, self._events = requests, events
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
+        self._memo = PartMemo()
         self._next_call_index = 0
         self._choosing = threading.Lock()
         self._rules_changed = recording.header.get("redaction_version") != REDACTION_VERSION
@@ -79,8 +81,8 @@ class Replayer(Generic[T]):
             return served
 
         stages = [
-            Stage(partial(normalize, codec=self._requests)),
-            Stage(redact_request),
+            Stage(partial(normalize, codec=self._requests, memo=self._memo)),
+            Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(compare, choose=choose)),
             Stage(partial(read, recording=self.recording)),
             Stage(partial(decode, value=self._event)),
@@ -120,7 +122,10 @@ class Replayer(Generic[T]):
                 cause=f"{count} calls were recorded, and this run makes another one",
                 next_step=f"See what was recorded: openprogram recordings show {path}",
             )
-        difference = find_first_difference(self._recorded(call_index), call.request, self._rules)
+        if call.request.is_line(self.recording.request_line(call_index)):
+            return None
+        incoming = call.request.value()
+        difference = find_first_difference(self._recorded(call_index), incoming, self._rules)
         if difference is None:
             return None
         return ReplayMismatch(
@@ -128,7 +133,7 @@ class Replayer(Generic[T]):
             field_path=difference.field_path,
             recorded=difference.recorded,
             incoming=difference.incoming,
-            cause=self._find_cause(self.recording, call_index, call.request, difference, self._rules),
+            cause=self._find_cause(self.recording, call_index, incoming, difference, self._rules),
             next_step=_RECORD_AGAIN.format(path=path, call_index=call_index),
         )
 

@@ -3,9 +3,11 @@
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
-from openprogram.pipeline.json_value import to_json_value
+from openprogram.pipeline.json_value import to_json_text, to_json_value
 from openprogram.pipeline.log.lines import load_payload
+from openprogram.pipeline.request_parts import Part
 from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
@@ -29,11 +31,28 @@ EVENT_TYPES: Final[dict[str, type[BaseModel]]] = {event.model_fields["type"].def
 #: A stream ends with the first of these.
 TERMINAL_EVENT_TYPES: Final = frozenset({"done", "error"})
 
+_REPLACEMENT: Final = "\ufffd".encode()
+
 _DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta"})
 
 
 class ProviderRequestCodec:
     """`(model, context, options)` ⇄ `{"model": …, "context": …, "options": …}`."""
+
+    def parts(self, request: ProviderRequest) -> list[bytes | Part]:
+        """The request's JSON text, with a part for each value that may come again, above all for each message."""
+        model, context, options = request
+        parts: list[bytes | Part] = [b'{"model":', _part("model", model, "model", 2), b',"context":']
+        separator = b"{"
+        for name, value in _fields(context):
+            parts.append(separator + to_json_text(name) + b":")
+            if name == "messages" and isinstance(value, list):
+                parts += _message_parts(value)
+            else:
+                parts.append(_part(name, value, f"context.{name}", 3))
+            separator = b","
+        recorded = None if options is None else _recorded_options(options)
+        return [*parts, b'},"options":', _part("options", recorded, "options", 2), b"}"]
 
     def dump(self, request: ProviderRequest) -> dict[str, Any]:
         """The request as JSON values; options that serve the running program only are left out. Raises NotJson."""
@@ -99,10 +118,44 @@ class AssistantEventCodec:
         return event["type"] in TERMINAL_EVENT_TYPES
 
 
-def _python(value: BaseModel) -> dict[str, Any]:
+def _fields(context: Context) -> list[tuple[str, Any]]:
+    declared = [(name, getattr(context, name)) for name in type(context).model_fields]
+    return declared + list((context.model_extra or {}).items())
+
+
+def _message_parts(messages: list[Any]) -> list[bytes | Part]:
+    parts: list[bytes | Part] = [b"["]
+    for index, message in enumerate(messages):
+        if index:
+            parts.append(b",")
+        parts.append(_part("messages", message, f"context.messages[{index}]", 4))
+    return [*parts, b"]"]
+
+
+def _part(name: str, value: Any, path: str, depth: int) -> Part:
+    return Part(name, _key(name, value), lambda: to_json_value(_python(value), path, depth))
+
+
+def _key(name: str, value: Any) -> bytes | None:
+    """Bytes that tell a value from every other under that name, or None where there is doubt."""
+    try:
+        text = to_json(value, inf_nan_mode="constants", serialize_as_any=True)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return None  # whether it can be recorded, and what is wrong with it, the dump finds out
+    # Lone surrogates in keys become U+FFFD here, each the same.
+    return None if _REPLACEMENT in text else name.encode() + b":" + text
+
+
+def _python(value: Any) -> Any:
     # mode="python": the JSON mode would replace lone surrogates in keys, so that two keys could become one.
     # serialize_as_any: what a subclass adds, such as a Tool of another package, is sent and so recorded as well.
-    return value.model_dump(mode="python", warnings=False, serialize_as_any=True)
+    if isinstance(value, list):
+        return [_python(item) for item in value]
+    return (
+        value.model_dump(mode="python", warnings=False, serialize_as_any=True)
+        if isinstance(value, BaseModel)
+        else value
+    )
 
 
 def _recorded_options(options: StreamOptions) -> dict[str, Any]:

@@ -64,7 +64,8 @@ ErrorReason: TypeAlias = Literal[
 
 
 class _Boundary(BaseModel):
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
+    # NaN as itself in JSON mode: recording takes equal JSON for equal messages, and NaN is no null.
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), ser_json_inf_nan="constants")
 
 
 # ---- content blocks

@@ -74,10 +74,14 @@ class CallSummary:
 
     def read_request(self, descriptor: int) -> dict[str, JsonValue]:
         """`model`, `context` and `options`. Raises LineDefect: the file changed. OSError: it can't be read."""
-        line = parse_line(read_range(descriptor, *self._request), accept_any_event)
+        line = parse_line(self.read_request_line(descriptor), accept_any_event)
         if not isinstance(line, RequestLine) or line.call_index != self.call_index:
             raise LineDefect("the request is no longer where it was", self.call_index)
         return line.request
+
+    def read_request_line(self, descriptor: int) -> bytes:
+        """The request line's bytes. Raises OSError: it can't be read."""
+        return read_range(descriptor, *self._request)
 
     def read_events(self, descriptor: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches of EVENTS_PER_BATCH or fewer. Raises as `read_request`."""
@@ -116,6 +120,12 @@ class Recording:
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
             return summary.read_request(self._descriptor)
+
+    def request_line(self, call_index: int) -> bytes:
+        """The request line as it stands in the file. Raises RecordingFileError: the file changed underneath."""
+        summary = self.calls[call_index]
+        with unchanged(self.path, summary):
+            return summary.read_request_line(self._descriptor)
 
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""

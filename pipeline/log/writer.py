@@ -42,6 +42,7 @@ from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import scan_lines
 from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.request_parts import CleanBody
 
 __all__ = ["CallWriter", "RecordingSink", "create_recording"]
 
@@ -102,15 +103,15 @@ class RecordingSink:
             self.close()
             raise
 
-    def begin_call(self, request: CleanRequest) -> "CallWriter":
-        """Append a request line under the next call_index.
+    def begin_call(self, request: CleanRequest | CleanBody) -> "CallWriter":
+        """Append a request line, of values or of their text, under the next call_index.
 
         Raises RecordingFileError: can't be written. RecordingValueError: what strict JSON or a line can't hold.
         """
-        body = _encode_body(request)
+        body = request if isinstance(request, bytes) else _encode_body(request)
         with self._appending("write the request"):
             call_index = self._order.next_call_index
-            self._append(encode_request(call_index, body), [RequestLine(call_index, request)])
+            self._append(encode_request(call_index, body), [RequestLine(call_index, {})])
         return CallWriter(self, call_index)
 
     def append_events(self, call_index: int, first_index: int, events: Sequence[CleanEvent]) -> None:

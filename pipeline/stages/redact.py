@@ -1,4 +1,4 @@
-"""Requests and events → the same without secrets. The only maker of CleanRequest and CleanEvent; no off switch."""
+"""Requests and events → the same without secrets. The only maker of clean parts and events; no off switch."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,8 +9,10 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
 from openprogram.pipeline.json_value import JsonValue
-from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
+from openprogram.pipeline.log.lines import CleanEvent
 from openprogram.pipeline.redaction import StreamRedactor, redact
+from openprogram.pipeline.request_parts import CleanPart, DumpedPart, PartMemo, RequestText, clean_part
+from openprogram.pipeline.stages.compare import FREE_FORM_FIELD_NAMES, NON_DETERMINISTIC_FIELD_NAMES
 from openprogram.pipeline.streams import merged
 
 __all__ = ["EventRedaction", "clean_request", "redact_events", "redact_request"]
@@ -18,18 +20,31 @@ __all__ = ["EventRedaction", "clean_request", "redact_events", "redact_request"]
 T = TypeVar("T")
 
 
-def clean_request(opened: CallOpened) -> CleanCall:
-    """The request without secrets, and how many places changed."""
-    clean = redact(opened.request)
-    assert isinstance(clean.value, dict)  # a request is an object, and redaction keeps containers
-    return CleanCall(CleanRequest(clean.value), clean.count)
+def clean_request(opened: CallOpened, memo: PartMemo) -> CleanCall:
+    """The request without secrets. Its new parts are in the memo from now on, as they came out."""
+    return CleanCall(RequestText(_clean(part, memo) for part in opened.parts))
 
 
-async def redact_request(receive: ObjectReceiveStream[CallOpened], send: ObjectSendStream[CleanCall]) -> None:
+def _clean(part: bytes | DumpedPart | CleanPart, memo: PartMemo) -> bytes | CleanPart:
+    if not isinstance(part, DumpedPart):
+        return part
+    # Under its name, as it stands in the request: that a tool's schema is one shows in the key above it.
+    redacted = redact({part.name: part.value})
+    assert isinstance(redacted.value, dict)
+    stamps = frozenset() if part.name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
+    clean = clean_part(redacted.value[part.name], redacted.count, stamps)
+    if part.key is not None:
+        memo.add(part.key, clean)
+    return clean
+
+
+async def redact_request(
+    receive: ObjectReceiveStream[CallOpened], send: ObjectSendStream[CleanCall], memo: PartMemo
+) -> None:
     """The stage, for requests."""
     async with receive, send:
         async for opened in receive:
-            await send.send(clean_request(opened))
+            await send.send(clean_request(opened, memo))
 
 
 class EventRedaction(Generic[T]):

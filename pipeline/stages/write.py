@@ -23,7 +23,7 @@ async def write_request(
     """The stage, for requests. `began` learns the writer of the call. Raises RecordingFileError: nothing goes live."""
     async with receive, send:
         async for call in receive:
-            await began(call, sink.begin_call(call.request))
+            await began(call, sink.begin_call(call.request.body()))
             await send.send(call)
 
 

@@ -14,6 +14,7 @@ from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, CleanC
 from openprogram.pipeline.log.lines import CallEndLine, CleanRequest
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
+from openprogram.pipeline.request_parts import DumpedPart, PartMemo
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
@@ -95,9 +96,10 @@ def _delta(text: str) -> CallEvent[str]:
 
 
 def test_a_request_is_cleaned_and_its_secrets_counted() -> None:
-    clean = clean_request(CallOpened({"model": {}, "context": {}, "options": {"api_key": "one"}}))
-    assert clean.request["options"] == {"api_key": "[secret removed]"}
-    assert clean.count == 1
+    options = DumpedPart("options", None, {"api_key": "one"})
+    clean = clean_request(CallOpened([b'{"model":{},"context":{},"options":', options, b"}"]), PartMemo())
+    assert clean.request.value()["options"] == {"api_key": "[secret removed]"}
+    assert clean.request.count == 1
 
 
 def test_events_and_their_clean_dumps_stay_pairs_and_in_order() -> None:
