@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_se
 from openprogram.pipeline.redaction.lines import TELLING, lone_line
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
-from openprogram.pipeline.redaction.spans import Span, kept
+from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import Style, read_value
 
 __all__ = ["COMMAND_RULES"]
@@ -27,8 +27,6 @@ def _user_option(reader: Reader, start: int, end: int) -> Span | None:
     if user == gap.end or reader.char(user) != ":":
         return None
     reader.hold = user + 1
-    if reader.at_placeholder(user + 1):
-        return kept(user + 1)
     return read_value(reader, user + 1, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
 
 
@@ -46,13 +44,9 @@ def _password_option(reader: Reader, start: int, end: int) -> Span | None:
     if tool is None or _END_OF_COMMAND.search(command, tool.end()):
         return None
     reader.hold = end
-    if reader.at_placeholder(end):
-        return kept(end)
     gap = read_gap(reader, end)
     if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close:
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
 
 
@@ -62,8 +56,6 @@ def _credentials_literal(reader: Reader, _start: int, end: int) -> Span | None:
     quote = "" if gap is None or gap.sep else gap.quote or gap.close[-1:]
     if gap is None or quote not in ("'", '"'):
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     style = Style(quote=quote, slashes=gap.close.count("\\"))
     head = style.end_of_head(reader, gap.end)
     _user, colon, password = reader.text[gap.end : head].partition(":")
@@ -113,8 +105,6 @@ def _quoted_next(reader: Reader, _start: int, end: int) -> Span | None:
     gap = read_gap(reader, end)
     if gap is None or not gap.quote or gap.sep:
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
 
 

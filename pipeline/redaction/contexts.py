@@ -9,7 +9,7 @@ from openprogram.pipeline.redaction.lines import TELLING, lone_line
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
-from openprogram.pipeline.redaction.spans import Span, kept, rest_of
+from openprogram.pipeline.redaction.spans import Span, rest_of
 from openprogram.pipeline.redaction.values import Style, read_value
 
 __all__ = ["CONTEXT_RULES"]
@@ -63,8 +63,8 @@ def _line_below(reader: Reader, _start: int, end: int) -> Span | None:
     if reader.text[end : end + 1] in _NO_VALUE:
         return None
     span = lone_line(reader, reader.run(_BLANKS, end, 16), Proof.NEARBY)
-    if span is None or span.swallow is None:
-        return span
+    if span is None:
+        return None
     value = reader.text[span.start : span.start + WINDOW].split(maxsplit=1)[0]
     return span if is_random(value, least=20) and _HEADING.search(reader.context(end, 128)) else None
 
@@ -98,8 +98,6 @@ def _sql_values(reader: Reader, start: int, end: int) -> Span | None:
     reader.hold = index + 1
     if quote not in ("'", '"'):
         return None
-    if reader.at_placeholder(index + 1):
-        return kept(index + 1)
     return read_value(reader, index + 1, Proof.NAMED, Style(quote=quote))
 
 

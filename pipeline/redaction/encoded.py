@@ -8,7 +8,7 @@ from typing import Final
 from openprogram.pipeline.redaction.judge import Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
-from openprogram.pipeline.redaction.spans import Span, kept, rest_of
+from openprogram.pipeline.redaction.spans import Span, rest_of
 
 __all__ = ["ENCODED_RULES", "MAX_ENCODED", "REST_OF_BASE64", "tells_a_secret"]
 
@@ -41,8 +41,6 @@ def _announced(reader: Reader, _start: int, end: int) -> Span | None:
     if index == end or index - end == 16:
         return None
     reader.hold = index
-    if reader.at_placeholder(index):
-        return kept(index)
     stop = reader.run(_BASE64, index, MAX_ENCODED)
     if stop - index < 16 or not tells_a_secret(reader.text[index:stop]):
         return None

@@ -13,7 +13,7 @@ from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secre
 from openprogram.pipeline.redaction.prose import LEADING_WORDS, value_behind_aside, value_in_prose, value_on_its_line
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
-from openprogram.pipeline.redaction.spans import Span, kept
+from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import SCHEMES, Style, read_cookies, read_value
 
 __all__ = ["FIELD_RULES"]
@@ -78,8 +78,6 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     gap = read_gap(reader, index)
     if gap is None:
         return None
-    if gap.end > index and reader.at_placeholder(gap.end):
-        return kept(gap.end)
     if not gap.sep and not gap.quote:
         return _without_separator(reader, index, gap, name, secrecy)
     if gap.sep == "(" and not gap.quote:
@@ -153,8 +151,6 @@ def _behind_value_word(reader: Reader, index: int, secrecy: Secrecy) -> Span | N
     gap = read_gap(reader, reader.run(_WORD, index, 14))
     if gap is None or gap.sep not in (":", "="):
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     proof = Proof.NAMED if secrecy >= Secrecy.STRING else Proof.NEARBY
     return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
 
@@ -167,8 +163,6 @@ def _annotated(reader: Reader, index: int, proof: Proof) -> Span | None:
     gap = read_gap(reader, end)
     if gap is None or gap.sep != "=" or not gap.quote or gap.close:
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
 
 
@@ -177,8 +171,6 @@ def _login(reader: Reader, gap: Gap, style: Style) -> Span | None:
     following = read_gap(reader, style.end_of_head(reader, gap.end))
     if following is None or following.sep != "," or not following.quote:
         return None
-    if reader.at_placeholder(following.end):
-        return kept(following.end)
     return read_value(reader, following.end, Proof.NAMED, Style(quote=following.quote, slashes=following.slashes))
 
 
@@ -198,8 +190,6 @@ def _column(reader: Reader, index: int) -> Span | None:
             return None
         index += 1
     reader.hold = index
-    if reader.at_placeholder(index):
-        return kept(index)
     return read_value(reader, index, Proof.NEARBY, Style(cell=True))
 
 

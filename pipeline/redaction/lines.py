@@ -5,7 +5,7 @@ from typing import Final
 
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.spans import Span, kept, rest_of
+from openprogram.pipeline.redaction.spans import Span, rest_of
 
 __all__ = ["TELLING", "lone_line"]
 
@@ -18,8 +18,6 @@ _REST_OF_LINE: Final = rest_of(_LINE)
 def lone_line(reader: Reader, index: int, proof: Proof) -> Span | None:
     """The secret at `index`, if it passes for one and its line ends behind it. Raises NeedMore, Stop."""
     reader.hold = index
-    if reader.at_placeholder(index):
-        return kept(index)
     stop = reader.run(_LINE, index, WINDOW)
     if not is_secret_value(reader.text[index:stop], proof):
         return None

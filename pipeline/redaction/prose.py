@@ -7,7 +7,7 @@ from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import Proof
 from openprogram.pipeline.redaction.names import Secrecy
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.spans import Span, kept
+from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import Style, read_value
 
 __all__ = ["LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
@@ -38,8 +38,6 @@ def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> S
         gap = read_gap(reader, end)
         if gap is None or gap.end == end or gap.close:
             return None
-        if reader.at_placeholder(gap.end):
-            return kept(gap.end)
         if gap.sep or gap.quote:
             return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
         index = gap.end
@@ -54,8 +52,6 @@ def value_behind_aside(reader: Reader, index: int) -> Span | None:
     gap = read_gap(reader, end + 1)
     if gap is None or gap.sep not in (":", "=", "："):
         return None
-    if reader.at_placeholder(gap.end):
-        return kept(gap.end)
     return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
 
 

@@ -46,8 +46,6 @@ def _opening(proof: Proof) -> Match:
     """The rule for a string that is the value of a name elsewhere: all of it is the secret, or none."""
 
     def match(reader: Reader, start: int, _end: int) -> Span | None:
-        if reader.at_placeholder(start):
-            return kept(start)
         head = reader.run(_ANY, start, WINDOW, "[")
         return Span(start, start, _everything) if is_secret_value(reader.text[start:head], proof) else None
 

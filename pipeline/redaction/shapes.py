@@ -31,8 +31,6 @@ def _scheme(reader: Reader, start: int, end: int) -> Span | None:
     if value == end:
         return None
     reader.hold = value
-    if reader.at_placeholder(value):
-        return kept(value)
     head = reader.run(_CREDENTIAL, value, WINDOW)
     found = reader.text[value:head].rstrip(".")
     if _ATTRIBUTE.fullmatch(found):
@@ -103,8 +101,6 @@ def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
         return None
     password = user + 1
     reader.hold = password
-    if reader.at_placeholder(password):
-        return kept(password)
     stop = reader.run(_AUTHORITY, password, 256)
     at = reader.text.rfind("@", password, stop)
     if at <= password:

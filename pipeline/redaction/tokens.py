@@ -8,7 +8,7 @@ from typing import Final
 from openprogram.pipeline.redaction.judge import is_random
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
-from openprogram.pipeline.redaction.spans import Match, Span, kept, rest_of
+from openprogram.pipeline.redaction.spans import Match, Span, rest_of
 
 __all__ = ["ALNUM", "BASE64", "HEX", "WORD", "discord_bot", "kebab", "mixed", "token_rule"]
 
@@ -48,8 +48,6 @@ def _token(body: str, least: int, accept: Callable[[str], bool], *, head: int, w
         if word_start and not reader.at_word_start(start):
             return None
         reader.hold = begin = end if stays else start
-        if stays and reader.at_placeholder(end):
-            return kept(end)
         stop = reader.run(run, end, head)
         found = reader.text[end:stop].rstrip(".")
         return Span(begin, end, swallow) if len(found) >= least and accept(found) else None

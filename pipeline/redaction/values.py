@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, kept, quoted, rest_of
+from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, quoted, rest_of
 
 __all__ = ["SCHEMES", "Style", "read_cookies", "read_value"]
 
@@ -72,8 +72,6 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         if after == head:
             return None
         reader.hold = start = after
-        if reader.at_placeholder(after):
-            return kept(after)
         head = reader.run(_BARE_HEAD, after, WINDOW)
         value, proof = reader.text[after:head], Proof.NAMED
     if not style.quote:

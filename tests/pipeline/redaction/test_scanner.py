@@ -25,6 +25,7 @@ _NASTY = [
     "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw'); SELECT token",
     "the password for bob is Falcon_7202*, пароль: Walrus-5808? 密码是Zx4Qm81Lw",
     "$ echo $TOKEN\nZx4Qm81LwT7vBn2KdP9s\n$ ls",
+    "xoxb-12345-Zx4Qm81LwT7vBn2KdP9s.more.text. password: tundraMaple7525.extra:more. End",
 ]
 
 
@@ -43,14 +44,14 @@ def test_a_text_cut_in_two_or_into_characters_gives_what_the_whole_text_gives(te
         assert streamed([text[:cut], text[cut:]]) == whole, cut
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(data=st.data())
 def test_a_text_cut_anywhere_gives_what_the_whole_text_gives(data: st.DataObject) -> None:
     text = data.draw(TEXTS)
     assert streamed(data.draw(cut_anywhere(text))) == scan_text(text)[0]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(TEXTS)
 def test_scanning_again_changes_nothing(text: str) -> None:
     once = scan_text(text)[0]
@@ -68,6 +69,20 @@ def test_text_without_a_secret_comes_out_in_the_same_pieces(data: st.DataObject)
         assert all(new is None for _, new in decided)
     else:
         assert SECRET_PLACEHOLDER in applied(text, decided)
+
+
+def test_of_two_secrets_the_one_before_the_other_is_not_passed_over() -> None:
+    clean, _ = scan_text("password (old: ghp_Zx4Qm81LwT7vBn2KdP9s): Falcon_7202*")
+    assert "ghp_" not in clean
+
+
+def test_a_value_that_runs_into_a_placeholder_was_redacted_before() -> None:
+    for text in (
+        "password: tundraMaple7525[secret removed]",
+        "Bearer Zx4Qm81LwT7v[secret removed]",
+        "ghp_Zx4Qm81[secret removed]",
+    ):
+        assert scan_text(text) == (text, 0)
 
 
 def test_a_placeholder_in_any_position_stays() -> None:

@@ -71,7 +71,7 @@ def calls(draw: st.DrawFn) -> list[Event]:
     return [*out, {"type": "done", "reason": "stop", "message": {"role": "assistant", "content": content}}]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls())
 def test_the_message_folded_from_the_recorded_events_is_the_redacted_live_message(live: list[Event]) -> None:
     out = recorded(live)
@@ -86,7 +86,7 @@ def test_the_message_folded_from_the_recorded_events_is_the_redacted_live_messag
             assert json.dumps(json.loads(after[f"{name} joined"])) == json.dumps(after[name]["arguments"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls())
 def test_without_a_secret_the_recorded_events_are_the_live_ones(live: list[Event]) -> None:
     redactor = StreamRedactor()
@@ -98,7 +98,7 @@ def test_without_a_secret_the_recorded_events_are_the_live_ones(live: list[Event
             assert mine == theirs
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls(), st.integers(0, 30))
 def test_a_stream_cut_off_anywhere_loses_no_event_and_folds_to_the_redacted_text(
     live: list[Event], length: int
@@ -112,7 +112,7 @@ def test_a_stream_cut_off_anywhere_loses_no_event_and_folds_to_the_redacted_text
             assert after[name] == remove_secret_values(value), name
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls())
 def test_redacting_recorded_events_again_changes_nothing(live: list[Event]) -> None:
     once = recorded(live)
@@ -142,6 +142,15 @@ def test_once_a_secret_is_certain_nothing_waits_for_the_rest_of_it() -> None:
         assert [
             event["delta"] for event in redactor.feed({"type": "text_delta", "content_index": 0, "delta": "a1B2"})
         ] == [""]
+
+
+@pytest.mark.parametrize("kind", ["done", "error"])
+def test_nothing_waits_behind_a_terminal_event(kind: str) -> None:
+    redactor = StreamRedactor()
+    assert redactor.feed({"type": "text_delta", "content_index": 0, "delta": "see ghp_"}) == []
+    out = redactor.feed({"type": kind, "reason": "x", "message": {"content": [{"type": "text", "text": "see ghp_"}]}})
+    assert [event["type"] for event in out] == ["text_delta", kind]
+    assert redactor.waiting == 0
 
 
 def test_partial_is_left_out_and_the_event_that_came_is_not_changed() -> None:
