@@ -139,7 +139,8 @@ def _part(name: str, value: Any, path: str, depth: int) -> Part:
 def _key(name: str, value: Any) -> bytes | None:
     """Bytes that tell a value from every other under that name, or None where there is doubt."""
     try:
-        text = to_json(value, inf_nan_mode="constants", serialize_as_any=True)
+        # Bytes as the dump has them: as text, they would be taken for a text that reads the same.
+        text = to_json(value, inf_nan_mode="constants", bytes_mode="base64", serialize_as_any=True)
     except (PydanticSerializationError, ValueError, RecursionError):
         return None  # whether it can be recorded, and what is wrong with it, the dump finds out
     # Lone surrogates in keys become U+FFFD here, each the same.

@@ -11,10 +11,10 @@ from anyio.abc import ObjectReceiveStream
 
 from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
 from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
-from openprogram.pipeline.log.lines import CallEndLine, CleanRequest
+from openprogram.pipeline.log.lines import CallEndLine
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
-from openprogram.pipeline.request_parts import DumpedPart, PartMemo
+from openprogram.pipeline.request_parts import DumpedPart, PartMemo, RequestText
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
@@ -169,7 +169,7 @@ async def _live(*events: str, hangs: bool = False) -> tuple[asyncio.Task[None], 
     calls, receive = create_memory_object_stream[CleanCall](1)
     send, out = create_memory_object_stream[Any](10)
     async with calls:
-        await calls.send(CleanCall(CleanRequest({}), 0))
+        await calls.send(CleanCall(RequestText([])))
     return asyncio.create_task(live(receive, send, source, _Codec())), out, log
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openprogram.pipeline.json_value import NotJson, to_line
+from openprogram.pipeline.request_parts import Part
 from openprogram.providers.codec import EVENT_TYPES, TERMINAL_EVENT_TYPES, AssistantEventCodec, ProviderRequestCodec
 from openprogram.providers.scripted import message_events, tool_call
 from openprogram.providers.types import (
@@ -121,6 +122,21 @@ def test_what_json_cannot_hold_is_named(where: str) -> None:
     with pytest.raises(NotJson) as failure:
         REQUESTS.dump((model, context, options))
     assert failure.value.field_path.startswith(where)
+
+
+def test_parts_of_a_request_have_the_same_key_only_where_their_dumps_are_equal() -> None:
+    values: list[Any] = [b"abc", "abc", "YWJj", 1, 1.0, True, "1", None, "null", [], {}, "", b"", -0.0, 0.0]
+    parts = [_options_part({"value": value}) for value in values]
+    for one in parts:
+        for other in parts:
+            if one.key == other.key and one.key is not None:
+                assert repr(one.dump()) == repr(other.dump())
+
+
+def _options_part(metadata: dict[str, Any]) -> Part:
+    parts = REQUESTS.parts((MODEL, CONTEXT, StreamOptions(metadata=metadata)))
+    (part,) = [part for part in parts if isinstance(part, Part) and part.name == "options"]
+    return part
 
 
 def test_options_for_the_running_program_are_left_out() -> None:

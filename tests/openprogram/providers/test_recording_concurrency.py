@@ -1,6 +1,7 @@
 """Many calls into one file, consumers that are slower than their source, sources that never wait."""
 
 import asyncio
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,22 @@ async def test_a_stream_is_read_by_one_task_at_a_time(tmp_path: Path) -> None:
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="asyncio has eager tasks from 3.12 on")
+def test_a_loop_that_starts_its_tasks_eagerly_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    provider = RecordingProvider(Echo(), path)
+    prompts = [f"prompt {index}" for index in range(20)]
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory"))  # noqa: B009 - not in 3.11
+        async with anyio.create_task_group() as group:
+            for prompt in prompts:
+                group.start_soon(collect, provider.stream(MODEL, text_context(prompt)))
+        async with provider.stream(MODEL, text_context("left at once")):
+            pass
+
+    asyncio.run(main())
+    assert _prompts(path) == [*prompts, "left at once"]
+    assert [end["outcome"] for end in call_ends(path)] == ["complete"] * 20 + ["abandoned"]
