@@ -48,7 +48,7 @@ class _Search:
     """One regular expression for many literals; its groups, all empty, say which one was found."""
 
     def __init__(self, *, ascii_only: bool) -> None:
-        self._groups: list[tuple[Trigger, Rule]] = []
+        self.groups: list[tuple[Trigger, Rule]] = []
         alternatives = []
         # the most frequent anchors first: the search engine tries the alternatives in this order
         for anchor, rows in sorted(_by_anchor().items(), key=lambda row: (rarity(row[0]), row[0])):
@@ -67,17 +67,9 @@ class _Search:
         return _either([head + _either([self._tail(*row) for row in members]) for head, members in heads.items()])
 
     def _tail(self, t: Trigger, rule: Rule) -> str:
-        self._groups.append((t, rule))
+        self.groups.append((t, rule))
         behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
         return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + "()"
-
-    def find(self, text: str, position: int, stop: int) -> Found | None:
-        """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
-        match = self.pattern.search(text, position, stop)
-        if match is None:
-            return None
-        t, rule = self._groups[(match.lastindex or 0) - 1]
-        return Found(match.start(), match.start() - t.anchor, match.end(), t.direct, rule)
 
 
 def _either(alternatives: list[str]) -> str:
@@ -135,7 +127,13 @@ def has_trigger(text: str) -> bool:
 
 def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:
     """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
-    return (_ASCII if text.isascii() else _ALL).find(text, position, stop)
+    search = _ASCII if text.isascii() else _ALL
+    match = search.pattern.search(text, position, stop)
+    if match is None:
+        return None
+    t, rule = search.groups[(match.lastindex or 0) - 1]
+    anchor, end = match.span()
+    return Found(anchor, anchor - t.anchor, end, t.direct, rule)
 
 
 def open_trigger(reader: Reader, start: int) -> int:
