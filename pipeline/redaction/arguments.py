@@ -40,13 +40,14 @@ class _Frame:
 class _String:
     """An open string: its scanner, and how the scanner's characters lie in the raw text."""
 
-    __slots__ = ("is_key", "raw", "scanner", "seen", "source", "waiting")
+    __slots__ = ("is_key", "raw", "scanner", "seen", "seen_length", "source", "waiting")
 
     def __init__(self, *, is_key: bool, place: Place) -> None:
         self.is_key, self.scanner = is_key, Scanner(OPENINGS.get(place))
         self.raw: deque[tuple[int, int]] = deque()  # (characters, raw characters): 1:1 runs, or one escape
-        self.source = ""  # a key as it came
-        self.seen = ""  # redacted: a key, or as much of a value as tells whether it is a name
+        self.source: list[str] = []  # a key as it came
+        self.seen: list[str] = []  # redacted: a key, or as much of a value as tells whether it is a name
+        self.seen_length = 0
         self.waiting = ""  # undecided characters
 
 
@@ -256,7 +257,7 @@ class ArgumentsScanner:
             text = "".join(decoded)
             string.waiting += text
             if string.is_key:
-                string.source += text
+                string.source.append(text)
             self._take(string, string.scanner.feed(text))
 
     def _end_string(self, string: _String) -> None:
@@ -264,11 +265,11 @@ class ArgumentsScanner:
         self._string = None
         owed = string.scanner.owed
         self._count += string.scanner.count
-        seen = string.seen + owed
+        seen = "".join(string.seen) + owed
         if string.is_key:
             frame = self._frames[-1]
             assert isinstance(frame.scope, ObjectScope)
-            frame.key = frame.scope.new_key(string.source, seen)
+            frame.key = frame.scope.new_key("".join(string.source), seen)
             owed += frame.key[len(seen) :]
             self._expect = "colon"
         else:
@@ -277,10 +278,12 @@ class ArgumentsScanner:
 
     def _take(self, string: _String, pieces: list[Piece]) -> None:
         """Decided pieces of a string, in decoded characters, become pieces of the raw text."""
+        start = 0
         for length, new in pieces:
-            if string.is_key or len(string.seen) <= MAX_NAME:
-                string.seen += string.waiting[:length] if new is None else new
-            string.waiting = string.waiting[length:]
+            if string.is_key or string.seen_length <= MAX_NAME:
+                string.seen.append(string.waiting[start : start + length] if new is None else new)
+                string.seen_length += len(string.seen[-1])
+            start += length
             width = 0
             while length:
                 characters, raw = string.raw.popleft()
@@ -290,6 +293,7 @@ class ArgumentsScanner:
                 length -= characters
                 width += raw
             self._pieces.append(Piece(width, new))
+        string.waiting = string.waiting[start:]
 
     def _break(self, index: int) -> int:
         """The text isn't JSON from `index` on. A value under a secret name goes all the same."""

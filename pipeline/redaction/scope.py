@@ -88,24 +88,26 @@ def place_of(key: str) -> Place:
 class ObjectScope:
     """The members of one object, in their order."""
 
-    __slots__ = ("_named", "_taken")
+    __slots__ = ("_named", "_numbers", "_taken", "_used")
 
     def __init__(self) -> None:
         self._named = Secrecy.NONE
-        self._taken: dict[str, str] | None = None
+        self._taken: dict[str, str] = {}  # what was made of a key with a placeholder in it
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
 
     def new_key(self, key: str, scanned: str) -> str:
         """The key to record for `key`, of which redaction left `scanned`: numbered where another key has it already."""
         if SECRET_PLACEHOLDER not in scanned:
             return scanned
-        if self._taken is None:
-            self._taken = {}
         if key in self._taken:
             return self._taken[key]
-        used, name, number = set(self._taken.values()), scanned, 1
-        while name in used:
+        name, number = scanned, self._numbers.get(scanned, 1)
+        while name in self._used:
             number += 1
             name = f"{scanned} ({number})"
+        self._numbers[scanned] = number
+        self._used.add(name)
         self._taken[key] = name
         return name
 

@@ -79,7 +79,8 @@ def quoted(quote: str, backslashes: int) -> Swallow:
                 while after < reader.end and text[after] == "\\":
                     after += 1
                 if after >= reader.end and not reader.closed:
-                    return index, False
+                    # of a long run, as many wait as tell whether a quote behind it closes, and its parity
+                    return index + max(0, (after - index - backslashes - 1) & ~1), False
                 if text[after : after + 1] == quote:
                     count = after - index
                     if count <= backslashes or (backslashes == 0 and count % 2 == 0):

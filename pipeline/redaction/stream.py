@@ -33,15 +33,29 @@ class _TextScanner(Protocol):
 
 
 class _Entry:
-    """An event in the queue. `open`: characters of its delta that are undecided; `text`: what the decided became.
+    """An event in the queue. `delta`: its text of a block, if it has one; `decided`: characters of that.
 
-    `text` is None for an event without text of a block.
+    `parts`: what the decided characters became.
     """
 
-    __slots__ = ("event", "open", "text")
+    __slots__ = ("decided", "delta", "event", "parts")
 
     def __init__(self, event: _Event, delta: str | None = None) -> None:
-        self.event, self.open, self.text = event, len(delta or ""), None if delta is None else ""
+        self.event, self.delta, self.decided = event, delta, 0
+        self.parts: list[str] = []
+
+    @property
+    def waits(self) -> bool:
+        """Whether some of its text is undecided."""
+        return self.delta is not None and self.decided < len(self.delta)
+
+    def take(self, length: int, new: str | None) -> int:
+        """The next characters, `length` at most, are decided. Returns how many are left for the next event."""
+        assert self.delta is not None
+        size = min(length, len(self.delta) - self.decided)
+        self.parts.append(self.delta[self.decided : self.decided + size] if new is None else new)
+        self.decided += size
+        return length - size
 
 
 class _Block:
@@ -51,11 +65,11 @@ class _Block:
 
     def __init__(self, kind: str) -> None:
         self.scanner: _TextScanner = ArgumentsScanner() if kind == "toolcall" else Scanner()
-        self.entries: deque[tuple[_Entry, str]] = deque()
+        self.entries: deque[_Entry] = deque()
 
     def feed(self, entry: _Entry, delta: str) -> None:
         if delta:
-            self.entries.append((entry, delta))
+            self.entries.append(entry)
         self._settle(self.scanner.feed(delta))
 
     def close(self) -> None:
@@ -63,17 +77,11 @@ class _Block:
 
     def _settle(self, pieces: list[Piece]) -> None:
         for length, new in pieces:
-            replacement = new
-            while length:
-                entry, text = self.entries[0]
-                size = min(length, len(text))
-                entry.text = (entry.text or "") + (text[:size] if replacement is None else replacement)
-                entry.open -= size
-                length -= size
-                if size == len(text):
+            left, replacement = length, new
+            while left:
+                left = self.entries[0].take(left, replacement)
+                if not self.entries[0].waits:
                     self.entries.popleft()
-                else:
-                    self.entries[0] = entry, text[size:]
                 if replacement:
                     replacement = ""
 
@@ -150,10 +158,10 @@ class StreamRedactor:
 
     def _decided(self) -> list[_Event]:
         events = []
-        while self._queue and not self._queue[0].open:
+        while self._queue and not self._queue[0].waits:
             entry = self._queue.popleft()
             event = entry.event
-            if entry.text is not None and entry.text != event["delta"]:
-                event = {**event, "delta": entry.text}
+            if entry.delta is not None and (text := "".join(entry.parts)) != entry.delta:
+                event = {**event, "delta": text}
             events.append(event)
         return events

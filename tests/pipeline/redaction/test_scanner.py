@@ -176,6 +176,17 @@ def test_what_a_scanner_remembers_is_bounded(unit: str) -> None:
     assert longest < 2_000
 
 
+@pytest.mark.parametrize(
+    ("opening", "unit"), [('"password": "x1y2z3', "\\"), ("password: x1y2z3", "["), ("Cookie: a=b1c2d3", ";")]
+)
+def test_the_rest_of_a_secret_is_not_remembered(opening: str, unit: str) -> None:
+    machine = Scanner()
+    machine.feed(opening + unit * 64)
+    for _ in range(500):
+        machine.feed(unit * 16)
+    assert machine.buffered < 1_000
+
+
 def test_an_empty_text_is_no_trouble() -> None:
     assert scan_text("") == ("", 0)
     assert Scanner().close() == []

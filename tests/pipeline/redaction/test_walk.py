@@ -104,6 +104,12 @@ def test_two_secrets_as_keys_do_not_swallow_each_others_values() -> None:
     }
 
 
+def test_many_secrets_as_keys_are_numbered_without_counting_from_one_again() -> None:
+    clean = remove_secret_values({f"ghp_{number:030d}": number for number in range(3000)})
+    assert isinstance(clean, dict)
+    assert list(clean)[-1] == f"{SECRET_PLACEHOLDER} (3000)"
+
+
 def test_a_name_and_its_value_may_stand_in_a_pair() -> None:
     value: JsonValue = {
         "headers": [{"name": "X-Api-Key", "value": "plain"}, {"name": "Accept", "value": "plain"}],
