@@ -10,7 +10,7 @@ from openprogram.pipeline.errors import RecordingFileError, RecordingValueError
 from openprogram.pipeline.json_value import MAX_DEPTH
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.providers.recording import RecordingProvider
-from openprogram.providers.replay import ReplayProvider
+from openprogram.providers.replay import ReplayMismatch, ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider, tool_call
 from openprogram.providers.types import (
     AssistantMessage,
@@ -274,15 +274,26 @@ class PricedTool(Tool):
     price: int
 
 
+class MarkedText(TextContent):
+    """A block inside a message, likewise."""
+
+    mark: int
+
+
 async def test_fields_of_a_subclass_are_recorded_and_compared(tmp_path: Path) -> None:
+    def context(price: int, mark: int) -> Context:
+        message = UserMessage(content=[MarkedText(text="hi", mark=mark)])
+        return Context(messages=[message], tools=[PricedTool(name="look", price=price)])
+
     path = tmp_path / "run.jsonl"
-    context = Context(messages=[user("hi")], tools=[PricedTool(name="look", price=1)])
-    await RecordingProvider(Source([DONE]), path).stream(MODEL, context)
-    assert lines(path)[1]["context"]["tools"][0]["price"] == 1
+    await RecordingProvider(Source([DONE]), path).stream(MODEL, context(1, 1))
+    recorded = lines(path)[1]["context"]
+    assert (recorded["tools"][0]["price"], recorded["messages"][0]["content"][0]["mark"]) == (1, 1)
     with ReplayProvider(path) as provider:
-        with pytest.raises(Exception, match="mismatch"):
-            await provider.stream(MODEL, Context(messages=[user("hi")], tools=[PricedTool(name="look", price=2)]))
-        await provider.stream(MODEL, context)
+        for other in (context(2, 1), context(1, 2)):
+            with pytest.raises(ReplayMismatch):
+                await provider.stream(MODEL, other)
+        await provider.stream(MODEL, context(1, 1))
 
 
 # ---- a file that can't be written
