@@ -25,7 +25,7 @@ _NASTY = [
     "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw'); SELECT token",
     "the password for bob is Falcon_7202*, пароль: Walrus-5808? 密码是Zx4Qm81Lw",
     "$ echo $TOKEN\nZx4Qm81LwT7vBn2KdP9s\n$ ls",
-    "xoxb-12345-Zx4Qm81LwT7vBn2KdP9s.more.text. password: tundraMaple7525.extra:more. End",
+    "xoxb-12345-Zx4Qm81LwT7vBn2KdP9sZx4Qm81LwT7vBn2KdP9s.more.text. password: " + "tundraMaple7525" * 5 + ".a:b. End",
 ]
 
 
