@@ -16,6 +16,8 @@ __all__ = ["answer_call"]
 async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOutput:
     """Run the tool that `call` asks for. An unknown name or an exception becomes an error result.
 
+    So does a call whose arguments could not all be read: with what is missing, it might do something else.
+
     The result holds the exception's type and message, not its traceback: that would tell the model about this
     machine, and would differ from run to run.
 
@@ -25,6 +27,8 @@ async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOut
     tool = tools.get(call.name)
     if tool is None:
         return failed(f"unknown tool {call.name!r}; known tools: {', '.join(tools) or 'none'}")
+    if call.arguments_error is not None:
+        return failed(f"{call.name} did not run, its arguments are not a JSON object: {call.arguments_error}")
     try:
         return await tool.run(call)
     except get_cancelled_exc_class():

@@ -25,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # `main` says what went wrong; `--debug` shows Python's own traceback
+    context_settings={"help_option_names": ["-h", "--help"]},  # for every command below it as well
     rich_markup_mode=None,  # plain help: rich would double the time that `--help` takes
 )
 app.add_typer(recordings.app, name="recordings")

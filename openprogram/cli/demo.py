@@ -2,18 +2,30 @@
 
 from typing import TYPE_CHECKING
 
+from openprogram.cli.program import program_name
 from openprogram.cli.render import print_line, printable
 from openprogram.cli.state import current_home, current_time, random_suffix
+from openprogram.errors import OpenProgramError
 
 if TYPE_CHECKING:
     from openprogram.demo.story import DemoRun
     from openprogram.providers.types import AssistantMessage
 
-__all__ = ["demo"]
+__all__ = ["DemoFailed", "demo"]
+
+
+class DemoFailed(OpenProgramError):
+    """A promise of the demo isn't kept: a defect."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; this is a defect, please report it")
 
 
 def demo() -> None:
-    """Record a tool loop over HTTP, replay it offline, and see a changed tool result being caught."""
+    """Record a tool loop over HTTP, replay it offline, and see a changed tool result being caught.
+
+    Exit code 1 where the API key is in the file, or the replay gives other events.
+    """
     import anyio
 
     anyio.run(_demo)
@@ -35,14 +47,16 @@ async def _demo() -> None:
     print_line("   provider's own SDK.")
     recorded = await story.record(vendor_providers()["anthropic-messages"], path)
     _print_answers(recorded)
-    secret_free = story.API_KEY not in path.read_text("utf-8")
-    print_line(f"   the API key is {'not ' if secret_free else ''}in the file")
+    if story.API_KEY in path.read_text("utf-8"):
+        raise DemoFailed(f"the API key is in {path}")
+    print_line("   the API key is not in the file")
 
     print_line()
     print_line("2. Replay. The server is gone; the same agent runs again, answered from the file.")
     replayed = await story.replay(path, recorded.base_url)
-    same = replayed.events == recorded.events
-    print_line(f"   {len(replayed.events)} events, {'all equal' if same else 'NOT equal'}; the same answer:")
+    if replayed.events != recorded.events:
+        raise DemoFailed(f"the events replayed from {path} are not the recorded ones")
+    print_line(f"   {len(replayed.events)} events, all equal; the same answer:")
     print_line(f"   {replayed.answers[-1].text!r}")
 
     print_line()
@@ -51,14 +65,24 @@ async def _demo() -> None:
     )
     print_line()
     mismatch = await story.replay_with_a_change(path, recorded.base_url)
-    for line in [*str(mismatch).splitlines(), *mismatch.__notes__]:
+    program = program_name()
+    notes = (note.replace("openprogram recordings ", f"{program} recordings ") for note in mismatch.__notes__)
+    for line in [*str(mismatch).splitlines(), *notes]:
         print_line(f"   {line}")
 
     print_line()
     print_line(f"Recorded in {path}")
-    print_line(f"  openprogram recordings show {name}                       what is in it")
-    print_line(f"  openprogram recordings show {name} --call 1 --content    what was asked and answered")
-    print_line("  openprogram recordings list                               every recording")
+    _print_commands(
+        (f"{program} recordings show {name}", "what is in it"),
+        (f"{program} recordings show {name} --call 1 --content", "what was asked and answered"),
+        (f"{program} recordings list", "every recording"),
+    )
+
+
+def _print_commands(*commands: tuple[str, str]) -> None:
+    width = max(len(command) for command, _ in commands)
+    for command, meaning in commands:
+        print_line(f"  {command:<{width}}    {meaning}")
 
 
 def _print_answers(run: "DemoRun") -> None:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -10,6 +10,11 @@ from openprogram.cli.render import count, note, print_line
 from openprogram.errors import UsageError
 
 __all__ = ["show_logs"]
+
+_NO_LOG: Final = (
+    "no log yet: {path} is written by programs that start with record or replay on (openprogram recordings record). "
+    "A program that makes its own RecordingProvider or ReplayProvider writes none."
+)
 
 
 def show_logs(
@@ -23,7 +28,11 @@ def show_logs(
     as_json: Annotated[bool, typer.Option("--json", help="The lines as they stand in the file.")] = False,
     tail: Annotated[int | None, typer.Option("--tail", min=1, help="Only the last N that match.")] = None,
 ) -> None:
-    """Show the structured log. Oldest first."""
+    """Show the structured log. Oldest first.
+
+    It is written by programs that record or replay because `openprogram recordings` says so, and where that fails.
+    A program that makes its own RecordingProvider or ReplayProvider writes none.
+    """
     import json
 
     from openprogram.cli.state import current_home
@@ -43,10 +52,16 @@ def show_logs(
     path = current_home().log_file
     reading = LogReading()
     lines: Iterator[dict[str, Any]] = filter(wanted, read_log(path, reading))
+    shown = 0
     for line in lines if tail is None else deque(lines, maxlen=tail):
         print_line(json.dumps(line) if as_json else _one_line(line))
+        shown += 1
     if reading.damaged:
         note(f"skipped {count(reading.damaged, 'damaged line')} in {path}")
+    if not path.exists():
+        note(_NO_LOG.format(path=path))
+    elif not shown:
+        note(f"no event in {path} is one of these")
 
 
 def _one_line(line: dict[str, Any]) -> str:

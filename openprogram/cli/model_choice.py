@@ -43,12 +43,23 @@ def choose_model(model: str | None, api: str | None, base_url: str | None, model
 
     if model is None:
         if api is None or model_id is None:
-            raise UsageError("no model is chosen", next_step=_HOW)
+            raise UsageError(_what_is_missing(api, base_url, model_id), next_step=_HOW)
         return Model(id=model_id, api=api, provider="custom", base_url=base_url or "")
-    if api is not None or model_id is not None:
-        raise UsageError("--model and --api with --model-id exclude each other", next_step=_HOW)
+    for option, value in (("--api", api), ("--model-id", model_id)):
+        if value is not None:
+            raise UsageError(f"--model and {option} exclude each other", next_step=_HOW)
     provider, _, name = model.partition(":")
     if provider not in PROVIDERS or not name:
         raise UsageError(f"{model!r} is not provider:id of a known provider", next_step=_HOW)
     served = PROVIDERS[provider]
     return Model(id=name, api=served.api, provider=provider, base_url=base_url or served.base_url)
+
+
+def _what_is_missing(api: str | None, base_url: str | None, model_id: str | None) -> str:
+    """Of another server's options, those that were not given; where none was given, that no model is chosen."""
+    options = {"--api": api, "--base-url": base_url, "--model-id": model_id}
+    given = [option for option, value in options.items() if value is not None]
+    if not given:
+        return "no model is chosen"
+    missing = [option for option in ("--api", "--model-id") if option not in given]
+    return f"{' and '.join(given)} without {' and '.join(missing)}"

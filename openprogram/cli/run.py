@@ -11,7 +11,7 @@ from openprogram.errors import OpenProgramError, UsageError
 if TYPE_CHECKING:
     from openprogram.agent.agent_run import AgentRun
     from openprogram.agent.events import AgentFinished
-    from openprogram.providers.types import AssistantMessageEvent
+    from openprogram.providers.types import AssistantMessageEvent, Message
 
 __all__ = ["run"]
 
@@ -46,7 +46,7 @@ def run(
         raise OpenProgramError(str(error)) from error
     _report_activation()
     if finished.reason != "stop":
-        raise OpenProgramError(_why_it_failed(finished))
+        raise OpenProgramError(_why_it_failed(finished), next_step=_next_step(finished, base_url))
 
 
 async def _follow(agent_run: "AgentRun") -> "AgentFinished":
@@ -91,6 +91,20 @@ def _report_activation() -> None:
 
 
 def _why_it_failed(finished: "AgentFinished") -> str:
-    last = finished.messages[-1] if finished.messages else None
-    detail = getattr(last, "error_message", None)
+    detail = getattr(_last_message(finished), "error_message", None)
     return f"the run ended early: {finished.reason}" + (f": {detail}" if detail else "")
+
+
+def _next_step(finished: "AgentFinished", base_url: str | None) -> str | None:
+    """Where a key is missing for a server of the user's own, that it may be anything."""
+    last = _last_message(finished)
+    if not base_url or getattr(last, "error_reason", None) != "auth":
+        return None
+    # A server that refuses a key answers "auth" too. Of a missing one the provider says which variable it wants.
+    if not (getattr(last, "error_message", None) or "").startswith("no API key"):
+        return None
+    return "For a server that needs no key, any value of that variable will do."
+
+
+def _last_message(finished: "AgentFinished") -> "Message | None":
+    return finished.messages[-1] if finished.messages else None

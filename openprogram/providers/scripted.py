@@ -61,7 +61,8 @@ class OutOfAnswers(LookupError):
         self.given = given
 
     def __str__(self) -> str:
-        return f"call {self.given + 1}, but the script has {self.given} answers: give ScriptedProvider one per call"
+        answers = "1 answer" if self.given == 1 else f"{self.given} answers"
+        return f"call {self.given} (from 0), but the script has {answers}: give ScriptedProvider one per call"
 
 
 class ScriptedProvider:

@@ -15,8 +15,10 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.writer import create_recording
+from openprogram.recordings.listing import is_active
 from openprogram.recordings.names import managed_path
-from openprogram.recordings.reading import is_interruption, read_strictly, survey
+from openprogram.recordings.reading import read_strictly, survey
+from openprogram.recordings.repairing import advised
 
 __all__ = ["Status", "read_status", "start_recording", "start_replaying", "turn_off"]
 
@@ -52,9 +54,7 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
 
     def create_and_configure(raw: dict[str, object]) -> None:
         if os.path.lexists(path):
-            raise RecordingRefused(
-                path=path, reason="a recording of that name exists", next_step="Choose another with --name."
-            )
+            raise _name_taken(path, name, load_config(home))
         if _make_recordings_folder(home):
             created.append(path.parent)
         create_recording(path, _header(name, created_at))
@@ -74,8 +74,7 @@ def start_replaying(home: Home, path: Path) -> int:
 
     Raises RecordingFileError: it isn't whole; ConfigError. Then nothing has changed.
     """
-    with read_strictly(path) as recording:
-        call_count = recording.call_count
+    call_count = _count_for_replay(path)
     update_config(home, lambda raw: set_record_replay(raw, Replay(path)))
     return call_count
 
@@ -112,6 +111,16 @@ def _header(name: str, created_at: datetime) -> dict[str, JsonValue]:
     }
 
 
+def _name_taken(path: Path, name: str, config: LoadedConfig) -> RecordingRefused:
+    # Whoever records under a name a second time most likely has it in force, and then `delete` refuses it.
+    first = "openprogram recordings off; " if is_active(path, config) else ""
+    return RecordingRefused(
+        path=path,
+        reason="a recording of that name exists",
+        next_step=f"Choose another with --name, or delete that one: {first}openprogram recordings delete {name}",
+    )
+
+
 def _take_back(created: list[Path]) -> None:
     """Remove what was created, last first; a folder that is no longer empty is another's by now."""
     for path in reversed(created):
@@ -136,8 +145,11 @@ def _check(config: LoadedConfig, file: Path, count: Callable[[Path], int]) -> St
 
 
 def _count_for_replay(file: Path) -> int:
-    with read_strictly(file) as recording:
-        return recording.call_count
+    try:
+        with read_strictly(file) as recording:
+            return recording.call_count
+    except RecordingFileError as error:
+        raise advised(error) from error.__cause__
 
 
 def _count_for_appending(file: Path) -> int:
@@ -145,7 +157,7 @@ def _count_for_appending(file: Path) -> int:
     if not os.path.lexists(file) and file.parent.is_dir():
         return 0
     with survey(file) as found:
-        if found.damage is not None and not is_interruption(found):
+        if found.damage is not None and not found.interrupted:
             raise found.damage
         return len(found.complete) + len(found.left_out)
 

@@ -1,24 +1,38 @@
 """One recording as `openprogram recordings show` tells it: what is whole, and where the damage is."""
 
+import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from openprogram.errors import UsageError
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.survey import LeftOut, Survey
 from openprogram.recordings.reading import survey
+from openprogram.recordings.repairing import is_repairable
 
-__all__ = ["CallContent", "DescribedCall", "Description", "describe", "read_content"]
+__all__ = ["CallContent", "DescribedCall", "Description", "Ended", "describe", "read_content"]
+
+#: A reason is a word. A file may hold anything there, and what isn't a word may be content.
+_WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+
+
+class Ended(NamedTuple):
+    """How the provider ended its answer. `type`: `done` or `error`. `reason`: a word, such as `stop` or `auth`."""
+
+    type: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class DescribedCall:
     """A complete call without its content. `message_count`: messages that its request sends.
 
-    `summary`: index, line, outcome and error, from the file's index.
+    `summary`: index, line, outcome and error, from the file's index. `ended`: None where no `done` or `error` event
+    is there. A call that a provider answered with an `error` event is complete: it was recorded as it happened.
     """
 
     summary: CallSummary
@@ -26,13 +40,15 @@ class DescribedCall:
     provider: str
     model: str
     message_count: int
+    ended: Ended | None
 
 
 @dataclass(frozen=True)
 class Description:
     """A recording. `header`: None where it has no valid one. `left_out`: calls that aren't whole.
 
-    `damage`: the first defect, or None where replay would take the file.
+    `damage`: the first defect, or None where replay would take the file. `is_repairable`: whether `repair` can do
+    something about it.
     """
 
     path: Path
@@ -42,6 +58,7 @@ class Description:
     calls: tuple[DescribedCall, ...]
     left_out: tuple[LeftOut, ...]
     damage: RecordingFileError | None
+    is_repairable: bool
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,7 @@ def describe(path: Path, call_index: int | None = None) -> Description:
             calls=tuple(_describe_call(found, call) for call in _chosen(found, call_index)),
             left_out=tuple(call for call in found.left_out if call_index in (None, call.call_index)),
             damage=found.damage,
+            is_repairable=is_repairable(found),
         )
 
 
@@ -98,7 +116,25 @@ def _describe_call(found: Survey, call: CallSummary) -> DescribedCall:
         provider=_text(model, "provider"),
         model=_text(model, "id"),
         message_count=len(messages) if isinstance(messages, list) else 0,
+        ended=_ended(found, call),
     )
+
+
+def _ended(found: Survey, call: CallSummary) -> Ended | None:
+    last = deque(found.events(call), maxlen=1)
+    match last[0] if last else None:
+        case {"type": "done", "reason": reason}:
+            return Ended("done", _word(reason))
+        case {"type": "error", "error": {"error_reason": str(reason)}}:
+            return Ended("error", _word(reason))
+        case {"type": "error", "reason": reason}:  # `error` or `aborted`: all that a message without a reason tells
+            return Ended("error", _word(reason))
+        case _:
+            return None
+
+
+def _word(reason: object) -> str:
+    return reason if isinstance(reason, str) and _WORD.fullmatch(reason) else "unknown"
 
 
 def _text(model: object, key: str) -> str:

@@ -75,7 +75,10 @@ def find_recording(home: Home, given: str) -> Path:
     managed, local = managed_path(home, given.removesuffix(SUFFIX)), Path(given).absolute()
     found = [path for path in (managed, local) if os.path.lexists(path)]
     if not found:
-        raise RecordingNotFound(f"no recording {given!r} in {home.recordings_folder}", next_step=_LIST)
+        raise RecordingNotFound(
+            f"no recording {given!r} in {home.recordings_folder}, and no such file in the current folder",
+            next_step=_LIST,
+        )
     if len(found) == 2 and managed != local:
         raise RecordingNotFound(
             f"{given!r} is ambiguous: a recording in {home.recordings_folder} and a file in the current folder",

@@ -1,17 +1,75 @@
-"""Repairing a recording into a file beside it."""
+"""Repairing a recording into a file beside it, and knowing when that is worth saying."""
 
+import os
+import shlex
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from openprogram.errors import RecordingRefused
+from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.repair import RepairReport, repair_recording
+from openprogram.pipeline.log.survey import Survey
 from openprogram.recordings.names import SUFFIX
-from openprogram.recordings.reading import event_check
+from openprogram.recordings.reading import event_check, survey
 
-__all__ = ["repair_beside"]
+__all__ = ["AlreadyWhole", "advised", "is_repairable", "repair_beside", "repair_hint"]
 
 
-def repair_beside(path: Path) -> RepairReport:
-    """Write the complete calls of `path` to `<stem>.repaired.jsonl` in the same folder.
+@dataclass(frozen=True)
+class AlreadyWhole:
+    """There was nothing to repair, and nothing was written."""
 
-    Raises RecordingFileError: `path` can't be read or is no recording; that file exists already. Nothing is written.
+    path: Path
+    call_count: int
+
+
+def repair_beside(path: Path) -> RepairReport | AlreadyWhole:
+    """Write the complete calls of `path` to `<stem>.repaired.jsonl` in the same folder, where `path` is damaged.
+
+    Raises RecordingFileError: `path` can't be read or nothing says that it ever was a recording. RecordingRefused:
+    that file exists already. Nothing is written.
     """
-    return repair_recording(path, path.with_name(f"{path.stem}.repaired{SUFFIX}"), event_check())
+    target = path.with_name(f"{path.stem}.repaired{SUFFIX}")
+    with survey(path) as found:
+        if found.damage is None:
+            return AlreadyWhole(path, len(found.complete))
+        if is_repairable(found) and os.path.lexists(target):
+            raise RecordingRefused(
+                path=target,
+                reason="the file that the repair would write exists already",
+                next_step="Nothing is overwritten: delete that file or move it, then repair again.",
+            )
+    return repair_recording(path, target, event_check())
+
+
+def is_repairable(found: Survey) -> bool:
+    """Whether `repair` would write a file: it is damaged, and something in it shows that it is a recording.
+
+    Not an empty file, and not one of another format version: its lines may mean something else.
+    """
+    return found.damage is not None and (found.header is not None or bool(found.complete))
+
+
+def repair_hint(path: Path) -> str:
+    """What to do about a file that is repairable."""
+    return f"openprogram recordings repair {shlex.quote(str(path))}  writes a new file with the calls that are whole."
+
+
+def advised(error: RecordingFileError) -> RecordingFileError:
+    """The error of the strict reader, with repair as the next step where the reader can't know that it would work.
+
+    It stops at the first defect, so of a file without a header it can't say whether calls follow.
+    """
+    if error.next_step is not None:
+        return error
+    with suppress(RecordingFileError), survey(error.path) as found:
+        if is_repairable(found):
+            return RecordingFileError(
+                path=error.path,
+                reason=error.reason,
+                line_number=error.line_number,
+                call_index=error.call_index,
+                next_step=repair_hint(error.path),
+            )
+    return error

@@ -76,6 +76,7 @@ def show(
     """Show what a recording holds. Of a damaged one, what is whole and where the damage is (exit code 1)."""
     from openprogram.recordings.description import describe
     from openprogram.recordings.names import find_recording
+    from openprogram.recordings.repairing import repair_hint
 
     path = find_recording(current_home(), given)
     with working(f"Reading {path}"):
@@ -90,7 +91,7 @@ def show(
             _print_content(path, call)
     if description.damage is not None:
         note(f"error: damaged: {description.damage}")
-        note(f"openprogram recordings repair {path}  writes a new file with the calls that are whole.")
+        note(repair_hint(path) if description.is_repairable else "Nothing in it can be repaired.")
         raise typer.Exit(1)
 
 
@@ -100,12 +101,10 @@ def _print_description(description: "Description") -> None:
     if description.header is not None:
         fields = {key: value for key, value in description.header.items() if key != "type"}
         print_line(f"header  {json.dumps(fields)}")
-    for field_path, reason in _not_compared().items():
-        print_line(f"not compared  {field_path}: {reason}")
     print_line(f"calls   {len(description.calls)} whole, {len(description.left_out)} not")
     if description.calls:
         print_table(
-            ("call", "line", "model", "api", "messages", "events", "outcome"),
+            ("call", "line", "model", "api", "messages", "events", "ended", "outcome"),
             [
                 (
                     str(call.summary.call_index),
@@ -114,6 +113,7 @@ def _print_description(description: "Description") -> None:
                     call.api,
                     str(call.message_count),
                     str(call.summary.event_count),
+                    _ended(call),
                     _outcome(call),
                 )
                 for call in description.calls
@@ -121,6 +121,9 @@ def _print_description(description: "Description") -> None:
         )
     for left_out in description.left_out:
         print_line(f"call {left_out.call_index}, line {left_out.line_number}, is not whole: {left_out.reason}")
+    if description.calls and description.damage is None:
+        print_line()
+        print_line("not compared in replay: " + "; ".join(f"{name} ({why})" for name, why in _not_compared().items()))
 
 
 def _not_compared() -> dict[str, str]:
@@ -128,6 +131,10 @@ def _not_compared() -> dict[str, str]:
     from openprogram.providers.replay import COMPARISON_RULES
 
     return dict(COMPARISON_RULES.ignored_paths)
+
+
+def _ended(call: "DescribedCall") -> str:
+    return "-" if call.ended is None else f"{call.ended.type}: {call.ended.reason}"
 
 
 def _outcome(call: "DescribedCall") -> str:
@@ -165,7 +172,12 @@ def _described_fields(description: "Description") -> dict[str, Any]:
         ],
         "damage": None
         if damage is None
-        else {"line_number": damage.line_number, "call_index": damage.call_index, "reason": damage.reason},
+        else {
+            "line_number": damage.line_number,
+            "call_index": damage.call_index,
+            "reason": damage.reason,
+            "repairable": description.is_repairable,
+        },
     }
 
 
@@ -178,6 +190,7 @@ def _call_fields(call: "DescribedCall") -> dict[str, Any]:
         "api": call.api,
         "message_count": call.message_count,
         "event_count": call.summary.event_count,
+        "ended": None if call.ended is None else {"type": call.ended.type, "reason": call.ended.reason},
         "outcome": call.summary.outcome,
         "error": call.summary.error,
     }

@@ -10,6 +10,7 @@ from openprogram.cli.state import current_home, current_time, random_suffix
 __all__ = ["off", "record", "replay", "status"]
 
 _NEXT_START = "It applies when a program starts next."
+_NO_CALLS = "warning: it holds no calls, so any call that a program makes will be a mismatch."
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False) -> None:
@@ -43,6 +44,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readabl
     print_line(f"config  {config.path}  ({home.source})")
     if found.usable:
         print_line(f"usable  yes, {count(found.call_count or 0, 'call')} recorded")
+        if found.mode == "replay" and not found.call_count:
+            note(_NO_CALLS)
     elif found.usable is not None:
         print_line(f"usable  no: {found.reason}")
         note(found.next_step or "")
@@ -76,6 +79,8 @@ def replay(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Whic
     with working(f"Checking {path}"):
         call_count = start_replaying(home, path)
     print_line(f"replaying {path}: {count(call_count, 'call')}")
+    if not call_count:
+        note(_NO_CALLS)
     note(_NEXT_START)
 
 

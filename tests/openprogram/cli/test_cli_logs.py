@@ -30,10 +30,20 @@ def events(command: Command, *filters: str) -> list[tuple[str, int | None]]:
     return [(line["event"], line.get("call_index")) for line in lines]
 
 
-def test_without_a_log_nothing_is_shown(command: Command) -> None:
-    finished = command.done("logs")
+def test_without_a_log_it_says_who_would_write_one(command: Command) -> None:
+    finished = command.done("logs", "--json")
 
-    assert (finished.out, finished.err) == ("", "")
+    assert finished.out == ""
+    assert finished.err.startswith(f"no log yet: {command.home.log_file} is written by programs that start with")
+    assert "RecordingProvider" in finished.err
+
+
+def test_a_filter_that_nothing_passes_is_not_a_missing_log(command: Command) -> None:
+    log_some()
+
+    finished = command.done("logs", "--event", "nonsense")
+
+    assert (finished.out, finished.err) == ("", f"no event in {command.home.log_file} is one of these\n")
 
 
 def test_an_event_is_one_line_with_its_fields(command: Command) -> None:

@@ -1,12 +1,14 @@
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from openprogram.config import load_config
 from openprogram.pipeline.log.locks import hold_shared
+from openprogram.providers.replay import COMPARISON_RULES
 from tests.openprogram.cli.command import Command, run_process
 from tests.openprogram.recording_files import call_lines, header_line, write_lines, write_recording
 
@@ -109,6 +111,18 @@ def test_recording_under_a_taken_name_fails_and_says_what_to_do(command: Command
 
     assert finished.code == 1
     assert "--name" in finished.err
+    said = finished.err.rstrip().split("delete that one: ")[1]
+    for line in said.split("; "):  # what it says to do, done to the letter
+        command.done(*line.split()[1:], *(["--yes"] if "delete" in line else []))
+    command.done("recordings", "record", "--name", "first")
+
+
+def test_a_taken_name_that_is_not_in_force_is_deleted_without_turning_anything_off(command: Command) -> None:
+    write_recording(managed(command, "first"))
+
+    finished = command("recordings", "record", "--name", "first")
+
+    assert finished.err.rstrip().endswith("delete that one: openprogram recordings delete first")
 
 
 def test_replaying_a_damaged_file_fails_with_the_line_and_changes_nothing(command: Command) -> None:
@@ -194,6 +208,7 @@ def test_show_as_json_has_stable_fields(command: Command) -> None:
             "api": "scripted",
             "message_count": 1,
             "event_count": 5,
+            "ended": {"type": "done", "reason": "stop"},
             "outcome": "complete",
             "error": None,
         }
@@ -222,6 +237,135 @@ def test_show_of_a_damaged_file_shows_what_is_whole_and_fails(command: Command) 
     assert "call 1, line 9, is not whole" in finished.out
     assert "line 11, call 1: event_index is 2, expected 1" in finished.err
     assert json.loads(command("recordings", "show", "first", "--json").out)["damage"]["line_number"] == 11
+
+
+#: Defects, each with the lines of its file; `repair` recovers something from those in the first table.
+REPAIRABLE = {
+    "a call without its end": [header_line(), *call_lines(0), *call_lines(1)[:-1]],
+    "only the header and half a call": [header_line(), call_lines(0)[0]],
+    "no header, but a whole call": call_lines(0),
+    "a second header": [header_line(), *call_lines(0), header_line()],
+}
+NOT_REPAIRABLE = {
+    "empty": [],
+    "another format version": [{**header_line(), "format_version": 2}, *call_lines(0)],
+    "no header and no whole call": call_lines(0)[:-1],
+    "something else": [{"name": "package", "version": "1.0.0"}],
+}
+
+
+def said_to_repair(err: str) -> list[str]:
+    """The arguments of the repair that the message names, or none."""
+    start = err.find("openprogram recordings repair ")
+    return shlex.split(err[start:].splitlines()[0])[1:4] if start >= 0 else []
+
+
+@pytest.mark.parametrize("act", ["show", "replay", "status"])
+@pytest.mark.parametrize(
+    ("lines", "repairable"),
+    [*((lines, True) for lines in REPAIRABLE.values()), *((lines, False) for lines in NOT_REPAIRABLE.values())],
+    ids=[*REPAIRABLE, *NOT_REPAIRABLE],
+)
+def test_repair_is_offered_where_it_works_and_nowhere_else(
+    command: Command, act: str, lines: list[dict[str, object]], repairable: bool
+) -> None:
+    path = write_recording(managed(command, "first"))
+    if act == "status":
+        command.done("recordings", "replay", "first")
+    write_lines(path, lines)
+
+    finished = command("recordings", act, *(["first"] if act != "status" else []))
+
+    assert finished.code == (0 if act == "status" else 1)
+    assert bool(said_to_repair(finished.err)) is repairable
+    assert command("recordings", "repair", "first").code == (0 if repairable else 1)
+    shown = json.loads(command("recordings", "show", "first", "--json").out)
+    assert shown["damage"]["repairable"] is repairable
+
+
+def test_the_repair_that_is_offered_can_be_pasted_whatever_the_file_is_called(command: Command) -> None:
+    write_lines(Path.cwd() / "my run (old).jsonl", call_lines(0))
+
+    for act in ("show", "replay"):
+        arguments = said_to_repair(command("recordings", act, "./my run (old).jsonl").err)
+        command.done(*arguments)
+        (Path.cwd() / "my run (old).repaired.jsonl").unlink()
+
+
+def ended_by(event: dict[str, object] | None) -> list[dict[str, object]]:
+    """A recording of one call whose last event is that one."""
+    lines: list[dict[str, object]] = [header_line(), *call_lines(0)]
+    if event is None:
+        del lines[-2]
+        lines[-1]["event_count"] = 4
+    else:
+        lines[-2]["event"] = event
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("event", "ended"),
+    [
+        ({"type": "done", "reason": "toolUse", "message": {"role": "assistant"}}, ("done", "toolUse")),
+        (
+            {"type": "error", "reason": "error", "error": {"error_reason": "auth", "error_message": "PRIVATE"}},
+            ("error", "auth"),
+        ),
+        ({"type": "error", "reason": "aborted", "error": {"error_message": "PRIVATE"}}, ("error", "aborted")),
+        ({"type": "error", "reason": "error", "error": {"error_reason": "PRIVATE: is"}}, ("error", "unknown")),
+        ({"type": "error", "reason": "error", "error": {"error_reason": "x" * 41}}, ("error", "unknown")),
+        (None, None),
+    ],
+)
+def test_show_says_how_the_provider_ended_each_call_and_never_the_message(
+    command: Command, event: dict[str, object] | None, ended: tuple[str, str] | None
+) -> None:
+    write_lines(managed(command, "first"), ended_by(event))
+
+    (call,) = json.loads(command.done("recordings", "show", "first", "--json").out)["calls"]
+    assert call["outcome"] == "complete"
+    assert call["ended"] == (None if ended is None else {"type": ended[0], "reason": ended[1]})
+
+    finished = command.done("recordings", "show", "first")
+    header, row = finished.out.splitlines()[4:6]
+    assert row[header.index("ended") : header.index("outcome")].strip() == (": ".join(ended) if ended else "-")
+    assert "PRIVATE" not in finished.out
+
+
+def test_what_is_not_compared_is_one_paragraph_about_a_healthy_recording(command: Command) -> None:
+    def lines_shown(content: list[dict[str, object]]) -> list[str]:
+        write_lines(managed(command, "first"), content)
+        shown = command("recordings", "show", "first").out.splitlines()
+        return [line for line in shown if "not compared" in line]
+
+    (paragraph,) = lines_shown([header_line(), *call_lines(0)])
+    for field in COMPARISON_RULES.ignored_paths:
+        assert field in paragraph
+    assert lines_shown([header_line()]) == []
+    for content in (*REPAIRABLE.values(), *NOT_REPAIRABLE.values()):
+        assert lines_shown(content) == []
+
+
+def test_a_name_that_is_found_nowhere_says_both_places(command: Command) -> None:
+    for act in ("show", "replay", "repair"):
+        finished = command("recordings", act, "lamp.jsonl")
+
+        assert finished.code == 1
+        assert f"in {command.home.recordings_folder}, and no such file in the current folder" in finished.err
+
+
+def test_a_recording_without_calls_is_replayed_with_a_warning(command: Command) -> None:
+    write_recording(managed(command, "empty"), calls=0)
+    write_recording(managed(command, "full"), calls=1)
+
+    for name, warned in (("empty", True), ("full", False)):
+        replayed = command.done("recordings", "replay", name)
+        status = command.done("recordings", "status")
+        for finished in (replayed, status):
+            assert ("any call that a program makes will be a mismatch" in finished.err) is warned
+
+    command.done("recordings", "record", "--name", "new")
+    assert command.done("recordings", "status").err == ""
 
 
 def test_escapes_in_a_recording_do_not_reach_the_terminal(command: Command) -> None:
@@ -308,5 +452,22 @@ def test_repair_never_overwrites(command: Command) -> None:
     target = write_recording(managed(command, "first.repaired"), calls=3)
     content = target.read_bytes()
 
-    assert command("recordings", "repair", "first").code == 1
+    finished = command("recordings", "repair", "first")
+
+    assert finished.code == 1
+    assert f"error: {target}: " in finished.err
+    assert "delete that file or move it" in finished.err
     assert target.read_bytes() == content
+    target.unlink()
+    command.done("recordings", "repair", "first")
+
+
+@pytest.mark.parametrize("calls", [0, 2])
+def test_repair_of_a_whole_file_says_so_and_writes_nothing(command: Command, calls: int) -> None:
+    path = write_recording(managed(command, "first"), calls=calls)
+    before = {entry: entry.read_bytes() for entry in path.parent.iterdir()}
+
+    finished = command.done("recordings", "repair", "first")
+
+    assert finished.out.startswith(f"{path} is whole: {calls} calls")
+    assert {entry: entry.read_bytes() for entry in path.parent.iterdir()} == before

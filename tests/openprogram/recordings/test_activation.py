@@ -1,5 +1,6 @@
 import json
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from openprogram.config import Off, Record, Replay, load_config
 from openprogram.errors import ConfigError, RecordingRefused
 from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.lines import CleanRequest
+from openprogram.pipeline.log.writer import RecordingSink
 from openprogram.recordings.activation import read_status, start_recording, start_replaying, turn_off
 from openprogram.recordings.names import managed_path
 from tests.openprogram.recording_files import call_lines, header_line, write_lines, write_recording
@@ -160,6 +163,33 @@ def test_status_while_recording_allows_what_a_killed_process_leaves(home: Home, 
         stream.write(tail)
 
     assert read_status(home).usable is usable
+
+
+LINES = [json.dumps(line) + "\n" for line in (header_line(), *call_lines(0), *call_lines(1), *call_lines(2))]
+
+
+@pytest.mark.parametrize("left_out", [(), *combinations(range(len(LINES)), 1), *combinations(range(0, 22, 3), 2)])
+@pytest.mark.parametrize("torn", [False, True])
+def test_status_while_recording_calls_usable_exactly_what_recording_takes(
+    home: Home, left_out: tuple[int, ...], torn: bool
+) -> None:
+    path = start_recording(home, "first", NOW)
+    kept = "".join(line for index, line in enumerate(LINES) if index not in left_out)
+    path.write_text(kept[:-5] if torn else kept)
+    usable = read_status(home).usable
+
+    try:
+        sink = RecordingSink(path)
+        try:
+            sink.begin_call(CleanRequest({"model": {}, "context": {}, "options": {}}))
+        finally:
+            sink.close()
+    except RecordingFileError:
+        taken = False
+    else:
+        taken = True
+
+    assert usable is taken
 
 
 def test_status_while_recording_allows_a_file_that_is_not_there_yet(home: Home) -> None:
