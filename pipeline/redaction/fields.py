@@ -84,8 +84,8 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
         return value_behind_aside(reader, gap.end) if gap.text == " (" else None
     if gap.sep in (",", ";") and not (gap.close and gap.quote):
         return _column(reader, index) if secrecy >= Secrecy.STRING else None
-    if gap.newline and gap.sep in ("=", ":="):
-        return None
+    if (gap.newline and (gap.sep in ("=", ":=") or ")" in gap.close)) or (gap.sep.startswith("==") and not gap.quote):
+        return None  # an empty assignment, a signature above its docstring, a comparison
     if gap.close and gap.sep == "," and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
     if gap.sep == ":" and name.lower().endswith("cookie") and secrecy is Secrecy.WHOLE:
@@ -105,7 +105,9 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
     if gap.newline and (gap.close or gap.text.strip(" ")) and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
     if gap.close:
-        if gap.text.count("\n") >= 2:  # a part of a multipart body: the value follows an empty line
+        if (
+            gap.text.count("\n") >= 2 and gap.close[-1] in "\"'"
+        ):  # a part of a multipart body: the value follows an empty line
             return read_value(reader, gap.end, Proof.NAMED, Style())
         if gap.end > index and gap.text[-1:] == " " and _value_word(reader, gap.end):
             return _behind_value_word(reader, gap.end, secrecy)
@@ -123,8 +125,9 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
 
 
 def _proof(gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Proof:
-    if name.lower().strip("-.0123456789") == "key":
-        return Proof.ALONE
+    bare = name.lower().strip("-.0123456789")
+    if bare == "key" or (bare.endswith(("sig", "signature")) and lead not in ("?", "&")):
+        return Proof.ALONE  # outside a URL, a signature is a digest as a rule
     if secrecy < Secrecy.STRING:
         assigned = gap.sep in (":", "=", "=>", ":=") and gap.quote
         return Proof.NAMED if assigned or (lead in ("?", "&") and lead) else Proof.NEARBY

@@ -31,7 +31,7 @@ class Proof(IntEnum):
 
 
 _STAND_IN: Final = re.compile(
-    r"""(?ix) [<$%{*…] | \.\.\. | \#\{ | @\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
+    r"""(?ix) [<$%{*…@] | \#[0-9a-f]{3,8}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
     | (?:your|my|the|a|an|some|any|example|dummy|fake|sample|insert|enter|replace|put|todo|fixme)[-_ ]
     | (?:your|my)[A-Z]
     | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
@@ -65,7 +65,9 @@ _CODE: Final = re.compile(
     | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
     | [A-Za-z][A-Za-z_-]{0,30}[:=]$ """
 )
-_WORD_LIKE: Final = re.compile(r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|[a-z]+[A-Z][a-z]+")
+_WORD_LIKE: Final = re.compile(
+    r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3})+[A-Z]{0,4}"
+)
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
 _HAS_DIGIT: Final = re.compile(r"\d")
 _HAS_LETTER: Final = re.compile(r"[^\W\d_]")

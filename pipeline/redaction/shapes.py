@@ -60,6 +60,7 @@ def _jwt(reader: Reader, start: int, end: int) -> Span | None:
 
 _PEM_LABEL: Final = re.compile(r"[A-Z0-9 ]*")
 _PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\\]|[\r\n]+[ \t]*(?:[-+>|#*]{1,2}[ \t])?|: [^\r\n\\\[]*|%[0-9A-F]{2})*")
+_NO_BODY: Final = ("", '"', "'", "`", ")", ",", ";", "<")
 _PEM_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 
 
@@ -70,6 +71,8 @@ def _pem(reader: Reader, start: int, end: int) -> Span | None:
     label = reader.text[end:stop]
     if not label.endswith(("PRIVATE KEY", "PRIVATE KEY BLOCK")) or not reader.literal(stop, "-----"):
         return None
+    if reader.char(stop + 5) in _NO_BODY:
+        return None  # the line alone, in code that looks for it
     return Span(start, stop + 5, _pem_body)
 
 

@@ -386,6 +386,15 @@ case TokenType.String2: return key1;
 --key /etc/x1.key --cert c2
 Usage: tool --token TOKEN --secret SECRET1
 -p, --password PASSWORD  the password (default: none)
+def login(self, username, password):\n    ``Logs in as X1.``
+Signature: 8a477f597d28d172789f06886806bc55
+Token: "#f8f8f2", # class
+credential: AzureTokenCredential | None = None
+'PKPaymentToken', 'PKPushCredentials', 'ASWebAuthenticationSession'
+_START = b"-----BEGIN OPENSSH PRIVATE KEY-----"
+disable(token)\n\n\n@contextmanager\ndef f(): pass
+if signature == stringEndArchive64:
+authorization_token="[REDACTED]" if x else None
 """
 
 
