@@ -28,7 +28,7 @@ async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOut
     if tool is None:
         return failed(f"unknown tool {call.name!r}; known tools: {', '.join(tools) or 'none'}")
     if call.arguments_error is not None:
-        return failed(f"{call.name} did not run, its arguments are not a JSON object: {call.arguments_error}")
+        return failed(f"{call.name} did not run, its arguments could not be read: {call.arguments_error}")
     try:
         return await tool.run(call)
     except get_cancelled_exc_class():

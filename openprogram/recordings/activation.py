@@ -14,7 +14,6 @@ from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
-from openprogram.pipeline.log.writer import create_recording
 from openprogram.recordings.listing import is_active
 from openprogram.recordings.names import managed_path
 from openprogram.recordings.reading import read_strictly, survey
@@ -49,6 +48,8 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
     `name`: valid (`check_name`). `created_at`: for the header.
     Raises RecordingRefused: the name is taken. ConfigError, RecordingFileError, OSError: nothing has changed.
     """
+    from openprogram.pipeline.log.writer import create_recording  # not at import: the other commands write none
+
     path = managed_path(home, name)
     created: list[Path] = []
 

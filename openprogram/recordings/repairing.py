@@ -5,13 +5,16 @@ import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openprogram.errors import RecordingRefused
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.repair import RepairReport, repair_recording
-from openprogram.pipeline.log.survey import Survey
 from openprogram.recordings.names import SUFFIX
 from openprogram.recordings.reading import event_check, survey
+
+if TYPE_CHECKING:
+    from openprogram.pipeline.log.repair import RepairReport
+    from openprogram.pipeline.log.survey import Survey
 
 __all__ = ["AlreadyWhole", "advised", "is_repairable", "repair_beside", "repair_hint"]
 
@@ -24,12 +27,14 @@ class AlreadyWhole:
     call_count: int
 
 
-def repair_beside(path: Path) -> RepairReport | AlreadyWhole:
+def repair_beside(path: Path) -> "RepairReport | AlreadyWhole":
     """Write the complete calls of `path` to `<stem>.repaired.jsonl` in the same folder, where `path` is damaged.
 
     Raises RecordingFileError: `path` can't be read or nothing says that it ever was a recording. RecordingRefused:
     that file exists already. Nothing is written.
     """
+    from openprogram.pipeline.log.repair import repair_recording  # not at import: it brings all that recording needs
+
     target = path.with_name(f"{path.stem}.repaired{SUFFIX}")
     with survey(path) as found:
         if found.damage is None:
@@ -43,7 +48,7 @@ def repair_beside(path: Path) -> RepairReport | AlreadyWhole:
     return repair_recording(path, target, event_check())
 
 
-def is_repairable(found: Survey) -> bool:
+def is_repairable(found: "Survey") -> bool:
     """Whether `repair` would write a file: it is damaged, and something in it shows that it is a recording.
 
     Not an empty file, and not one of another format version: its lines may mean something else.

@@ -101,6 +101,54 @@ def test_the_command_line_loads_no_runtime_before_a_command_needs_it(tmp_path: P
     assert {"openprogram.providers.runtime", "openprogram.providers.vendors"} & set(loaded) == set()
 
 
+#: Runs a program, then names the top-level modules of other projects that it has imported.
+THIRD_PARTY = """
+    import contextlib, io, pathlib, sys, sysconfig
+    before = set(sys.modules)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        exec(sys.argv.pop(1))
+    folders = {pathlib.Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+
+    def is_third_party(name):
+        origin = getattr(getattr(sys.modules[name], "__spec__", None), "origin", None) or ""
+        return any(pathlib.Path(origin).resolve().is_relative_to(folder) for folder in folders)
+
+    names = {name.partition(".")[0] for name in set(sys.modules) - before if is_third_party(name)}
+    print(*sorted(names - {"openprogram"}))
+"""
+
+TYPER = {"typer", "annotated_doc", "click", "shellingham", "typing_extensions"}
+PYDANTIC = {"pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}
+ANYIO = {"anyio", "idna", "sniffio"}
+
+#: What starts cold, and often: the program, its arguments, what it may import, what it surely does.
+COLD_STARTS = {
+    "--help": ("from openprogram.cli.app import main; main()", ["--help"], TYPER, {"typer"}),
+    "recordings status": (
+        "from openprogram.cli.app import main; main()",
+        ["recordings", "status"],
+        TYPER | PYDANTIC | {"platformdirs"},
+        {"typer", "pydantic", "platformdirs"},
+    ),
+    "import openprogram.providers": ("import openprogram.providers", [], PYDANTIC | ANYIO, {"pydantic"}),
+}
+
+
+@pytest.mark.parametrize(("program", "arguments", "may", "does"), COLD_STARTS.values(), ids=COLD_STARTS)
+def test_what_starts_often_imports_no_more_than_it_needs(
+    tmp_path: Path, program: str, arguments: list[str], may: set[str], does: set[str]
+) -> None:
+    """A name that is missing here costs every start; add one only where there is no way around it.
+
+    `may` holds what other versions of the same dependencies bring, too, so it is a limit and not the exact set.
+    """
+    imported = set(output_of(THIRD_PARTY, program, *arguments, home=tmp_path).split())
+    assert imported <= may
+    assert imported >= does  # or the test sees nothing
+    heavy = {"structlog", "rich", *(module.partition(".")[0] for module in VENDOR_MODULES)}
+    assert not imported & heavy
+
+
 def test_the_import_rules_name_every_neighbour_of_the_pipeline() -> None:
     """A package that is added to openprogram has to be added to the rule: import-linter has no "all but this"."""
     rules = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]

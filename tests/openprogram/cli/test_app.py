@@ -3,9 +3,12 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from openprogram import __version__
 from openprogram.cli import app as app_module
@@ -48,6 +51,24 @@ sys.exit(f"imported: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.modu
     assert finished.returncode == 0, finished.stderr
     assert "recordings" in finished.stdout
     assert not (tmp_path / "state").exists()
+
+
+def every_command() -> Iterator[list[str]]:
+    def below(command: Any, words: list[str]) -> Iterator[list[str]]:
+        yield words
+        for name, child in getattr(command, "commands", {}).items():
+            yield from below(child, [*words, name])
+
+    return below(get_command(app_module.app), [])
+
+
+@pytest.mark.parametrize("words", list(every_command()), ids=" ".join)
+def test_every_command_and_group_takes_h_for_help(command: Command, words: list[str]) -> None:
+    short = command.done(*words, "-h")
+
+    assert short.out.startswith(f"Usage: {' '.join(['openprogram', *words])} ")
+    assert short.out == command.done(*words, "--help").out
+    assert not command.home.folder.exists()
 
 
 def test_management_commands_start_no_runtime_and_import_no_vendor(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,8 @@ main()
 TOOL_LOOP = ["[tool_call('calculate', {'expression': '6 * 7'})]", "'It is 42.'"]
 
 
-def run(home: Path, prompt: str, answers: list[str], *options: str) -> Finished:
-    model = ["--api", "scripted", "--model-id", "small-1"]
+def run(home: Path, prompt: str, answers: list[str], *options: str, server: str | None = None) -> Finished:
+    model = ["--api", "scripted", "--model-id", "small-1", *(["--base-url", server] if server else [])]
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(answers), *options, "run", prompt, *model],
         env={**os.environ, "OPENPROGRAM_HOME": str(home)},
@@ -132,6 +133,80 @@ def test_a_wrong_choice_of_model_exits_with_2(tmp_path: Path, arguments: list[st
 
     assert (finished.code, finished.out) == (2, "")
     assert "Traceback" not in finished.err
+
+
+SOME = {"--api": "openai-completions", "--base-url": "http://localhost:1/v1", "--model-id": "local"}
+
+
+@pytest.mark.parametrize("given", [names for size in range(4) for names in combinations(SOME, size)])
+def test_of_another_servers_options_the_missing_ones_are_named(given: tuple[str, ...]) -> None:
+    chosen = [SOME[name] if name in given else None for name in SOME]
+    needed = {"--api", "--model-id"} - set(given)
+    if not needed:
+        assert choose_model(None, *chosen).id == "local"
+        return
+
+    with pytest.raises(UsageError) as failure:
+        choose_model(None, *chosen)
+
+    said = str(failure.value)
+    if not given:
+        assert said == "no model is chosen"
+    else:
+        named, missing = said.split(" without ")
+        assert (set(named.split(" and ")), set(missing.split(" and "))) == (set(given), needed)
+    assert "--model-id" in (failure.value.next_step or "")
+
+
+@pytest.mark.parametrize("option", ["--api", "--model-id"])
+def test_what_excludes_model_is_named(option: str) -> None:
+    chosen = [SOME[name] if name == option else None for name in SOME]
+
+    with pytest.raises(UsageError, match=f"--model and {option} exclude each other"):
+        choose_model("openai:x", *chosen)
+
+
+def run_without_keys(home: Path, *options: str) -> Finished:
+    environ = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return run_process(home, "run", "hi", *options, environ=environ)
+
+
+def test_a_server_of_ones_own_without_a_key_is_told_which_variable_and_that_any_value_will_do(tmp_path: Path) -> None:
+    server = ["--api", "anthropic-messages", "--base-url", "http://127.0.0.1:1", "--model-id", "local"]
+
+    finished = run_without_keys(tmp_path, *server)
+
+    assert finished.code == 1
+    assert "set ANTHROPIC_API_KEY" in finished.err
+    assert "any value of that variable will do" in finished.err
+
+
+def test_a_vendors_own_server_is_not_said_to_take_any_key(tmp_path: Path) -> None:
+    finished = run_without_keys(tmp_path, "--model", "anthropic:claude")
+
+    assert finished.code == 1
+    assert "set ANTHROPIC_API_KEY" in finished.err
+    assert "any value" not in finished.err
+
+
+def test_a_key_that_the_server_refuses_is_not_called_missing(tmp_path: Path) -> None:
+    message = "api='scripted', stop_reason='error', error_reason='auth', error_message='invalid x-api-key'"
+
+    finished = run(tmp_path, "hi", [f"AssistantMessage({message})"], server="http://127.0.0.1:1")
+
+    assert (finished.code, "any value" in finished.err) == (1, False)
+
+
+def test_recorded_calls_that_a_run_leaves_over_are_noted_and_do_not_fail_it(tmp_path: Path) -> None:
+    run_process(tmp_path, "recordings", "record", "--name", "first")
+    for _ in range(2):
+        run(tmp_path, "hi", ["'hello'"])
+    run_process(tmp_path, "recordings", "replay", "first")
+
+    finished = run(tmp_path, "hi", [])
+
+    assert (finished.code, finished.out) == (0, "hello\n")
+    assert "replayed 1 of 2 recorded calls, offline" in finished.err
 
 
 def test_a_known_provider_brings_its_api_and_url() -> None:
