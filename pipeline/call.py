@@ -193,13 +193,18 @@ class CallStream(Generic[T]):
         if self._receive is None:
             self._start()
         assert self._receive is not None
+        batch: Batch[T] | None = None
         try:
-            self._batch.extend(await self._receive.receive())
+            batch = await self._receive.receive()
         except EndOfStream:
-            await self._finish()
+            pass
         except asyncio.CancelledError:
             await self._end("cancelled")
             raise
+        if batch is None:
+            await self._finish()  # outside the handler: what the call raised has nothing to do with our stream's end
+        else:
+            self._batch.extend(batch)
 
     def _start(self) -> None:
         self._receive = self._host.start()

@@ -6,6 +6,7 @@ A JSON value here is what `json.loads` returns: str, int, float (finite), bool, 
 import json
 import math
 from collections.abc import Mapping
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, final
 
 from pydantic import JsonValue
@@ -21,6 +22,7 @@ __all__ = [
     "join_path",
     "show_difference",
     "show_value",
+    "to_json_string",
     "to_json_text",
     "to_json_value",
     "to_line",
@@ -34,6 +36,9 @@ MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _RESERVED_BYTES: Final = 64
 
 _SHOWN_CHARACTERS: Final = 160
+
+_READABLE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ESCAPED: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 @final
@@ -81,9 +86,10 @@ def to_json_value(value: Any, path: str = "", depth: int = 1) -> JsonValue:
     """A copy of `value` as a JSON value, every string and key unchanged, lone surrogates included.
 
     pydantic's own JSON mode replaces lone surrogates in keys (two keys may become one) and keeps NaN, so
-    containers are walked here and pydantic converts only leaves that JSON doesn't know (dates, enums, URLs).
-    Raises NotJson: NaN or Infinity, a key that isn't a string, an object pydantic can't convert, or nesting
-    beyond MAX_DEPTH.
+    containers are walked here and pydantic converts only what JSON doesn't know: leaves (dates, enums, URLs), and
+    keys that aren't strings. A set becomes a list in an order that is the same in every process.
+    Raises NotJson: NaN or Infinity, an object pydantic can't convert, two keys that become one, or nesting beyond
+    MAX_DEPTH.
     """
     kind = type(value)
     if kind is str or value is None or kind is bool or kind is int:
@@ -95,24 +101,37 @@ def to_json_value(value: Any, path: str = "", depth: int = 1) -> JsonValue:
     if depth > MAX_DEPTH:
         raise NotJson(path, f"nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, Mapping):
-        return {
-            _key(key, path): to_json_value(item, join_path(path, _key(key, path)), depth + 1)
-            for key, item in value.items()
-        }
+        return _object(value, path, depth)
     if isinstance(value, (list, tuple)):
         return [to_json_value(item, join_path(path, index), depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, (set, frozenset)):
+        return sorted((to_json_value(item, path, depth + 1) for item in value), key=to_json_text)
     return _convert_leaf(value, path, depth)
+
+
+def _object(value: Mapping[Any, Any], path: str, depth: int) -> dict[str, JsonValue]:
+    members: dict[str, JsonValue] = {}
+    for key, item in value.items():
+        name = _key(key, path)
+        if name in members:
+            raise NotJson(path, f"two keys are both written as {name!r}")
+        members[name] = to_json_value(item, join_path(path, name), depth + 1)
+    return members
 
 
 def _key(key: Any, path: str) -> str:
     if isinstance(key, str):
-        return str(key)
-    raise NotJson(path, f"the key {key!r} is not a string")
+        return str.__str__(key)  # not str(): a string enum's member would come out under its Python name
+    try:
+        (name,) = to_jsonable_python({key: None})
+    except (PydanticSerializationError, ValueError, RecursionError):
+        raise NotJson(path, f"the key {_shorten(repr(key))} has no JSON form") from None
+    return str(name)
 
 
 def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
     if isinstance(value, str):
-        return str(value)  # a subclass, such as an enum's member or a safe string
+        return str.__str__(value)  # a subclass, such as an enum's member or a safe string
     try:
         converted = to_jsonable_python(value, inf_nan_mode="constants", bytes_mode="base64")
     except (PydanticSerializationError, ValueError, RecursionError) as error:
@@ -125,16 +144,24 @@ def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
 def to_json_text(value: JsonValue) -> bytes:
     """Strict JSON on one line. Readable UTF-8 where it can be, escapes where a lone surrogate is in it.
 
-    Raises NotJson: NaN or Infinity.
+    Raises NotJson: NaN or Infinity, or what isn't a JSON value.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:
+        text = _READABLE.encode(value)
+    except (ValueError, TypeError, RecursionError) as error:
         raise NotJson("", str(error)) from None
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        return _ESCAPED.encode(value).encode()
+
+
+def to_json_string(text: str) -> bytes:
+    """As `to_json_text`, for a string alone: a third of the cost."""
+    try:
+        return encode_basestring(text).encode()
+    except UnicodeEncodeError:
+        return encode_basestring_ascii(text).encode()
 
 
 def to_line(value: JsonValue) -> bytes:
@@ -147,7 +174,10 @@ def to_line(value: JsonValue) -> bytes:
 
 def show_value(value: JsonValue | Absent) -> str:
     """Printable on one line: control characters and lone surrogates escaped, the middle left out when long."""
-    return _shorten(repr(value))
+    try:
+        return _shorten(repr(value))
+    except ValueError:  # an integer beyond Python's limit for digits
+        return f"<a {type(value).__name__} too long to show>"
 
 
 def show_difference(recorded: JsonValue | Absent, incoming: JsonValue | Absent) -> tuple[str, str]:

@@ -36,6 +36,7 @@ class Verdict:
         self.call_count = call_count
         self._calls: list[ReplayedCall] = []
         self._lock = threading.Lock()
+        self._looked_at = False
 
     @property
     def calls(self) -> list[ReplayedCall]:
@@ -58,10 +59,16 @@ class Verdict:
         """How many recorded calls were served."""
         return sum(call.result == "served" for call in self.calls)
 
+    @property
+    def overlooked(self) -> bool:
+        """Whether the run was not the recorded one, whole, and nobody has asked since: a program may have ended."""
+        return not self._looked_at and (self.failed or self.consumed < self.call_count)
+
     def add(self, call: ReplayedCall) -> None:
         """Note one incoming call."""
         with self._lock:
             self._calls.append(call)
+            self._looked_at = False
 
     def require(self) -> None:
         """Check that every call was answered by its recorded one, and that none is left.
@@ -69,6 +76,7 @@ class Verdict:
         Raises ReplayMismatch or RecordingFileError: the latched one, as a new exception each time.
         UnconsumedCalls: recorded calls were never asked for.
         """
+        self._looked_at = True
         if (failure := self.first_failure) is not None:
             raise copy.copy(failure)
         if self.consumed < self.call_count:
@@ -76,10 +84,11 @@ class Verdict:
 
     def describe(self) -> str:
         """What happened to each call, a line each, the first failure in full."""
+        self._looked_at = True
         lines = [f"call {call.call_index}: {call.result.replace('_', ' ')}" for call in self.calls]
         unused = self.call_count - self.consumed
         if unused:
-            lines.append(f"{unused} of {self.call_count} recorded calls were not asked for")
+            lines.append(f"{unused} of {self.call_count} recorded calls were not used")
         failure = self.first_failure
         if failure is not None:
             lines.append(str(failure))

@@ -10,7 +10,6 @@ from openprogram.pipeline.log.lines import RECORDING_FORMAT_VERSION
 from openprogram.pipeline.log.writer import RecordingSink
 from openprogram.pipeline.record import Recorder
 from openprogram.pipeline.redaction import (
-    REDACTION_VERSION,
     SECRET_FIELD_NAMES,
     SECRET_PLACEHOLDER,
     remove_secret_values,
@@ -44,7 +43,7 @@ class RecordingProvider:
         if isinstance(recording_path, RecordingSink):
             self.sink = recording_path
         else:
-            self.sink = RecordingSink(recording_path, {"redaction_version": REDACTION_VERSION})
+            self.sink = RecordingSink(recording_path)
             weakref.finalize(self, self.sink.close)
         self._recorder: Recorder[AssistantMessageEvent] = Recorder(
             self.sink, ProviderRequestCodec(), AssistantEventCodec()

@@ -7,18 +7,21 @@ It starts with the first provider lookup. Concurrent first callers wait for the 
 nothing; nothing here is undone before the process ends.
 """
 
+import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Final, TypeAlias, assert_never
 
 from openprogram.config import Off, Record, Replay, load_config
 from openprogram.errors import OpenProgramError
 from openprogram.home import Home, find_home
 from openprogram.logs import configure_file_log, get_logger
-from openprogram.pipeline.redaction import REDACTION_VERSION, remove_secret_values
+from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.providers.api_registry import ApiProvider, ProviderTransform, publish_transform
 from openprogram.providers.blocked import BlockedProvider
 from openprogram.providers.recording import RecordingProvider, RecordingSink
@@ -190,13 +193,20 @@ def _prepare(chosen: Off | Record | Replay, home: Home) -> tuple[Activation, Pro
             return Inactive(), None
         case Record(file):
             configure_file_log(home)
-            sink = RecordingSink(file, {"redaction_version": REDACTION_VERSION})
+            sink = RecordingSink(file)
             return RecordActive(sink), lambda _api, provider: RecordingProvider(provider, sink)
         case Replay(file):
             configure_file_log(home)
             replay = ReplayProvider(file)
+            atexit.register(_tell_how_it_went, replay, file)
             return ReplayActive(replay), lambda _api, _provider: replay
     assert_never(chosen)
+
+
+def _tell_how_it_went(replay: ReplayProvider, file: Path) -> None:
+    """At the end of a program that nobody made ask for the verdict: it may have caught the mismatch and gone on."""
+    if replay.verdict.overlooked:
+        sys.stderr.write(f"openprogram: {replay.verdict.describe()}\nrecording: {file}\n")
 
 
 _runtime: Final = ProviderRuntime()

@@ -64,8 +64,10 @@ ErrorReason: TypeAlias = Literal[
 
 
 class _Boundary(BaseModel):
-    # NaN as itself in JSON mode: recording takes equal JSON for equal messages, and NaN is no null.
-    model_config = ConfigDict(extra="allow", protected_namespaces=(), ser_json_inf_nan="constants")
+    # Recording takes equal JSON for equal messages: NaN is no null, and bytes are no text.
+    model_config = ConfigDict(
+        extra="allow", protected_namespaces=(), ser_json_inf_nan="constants", ser_json_bytes="base64"
+    )
 
 
 # ---- content blocks

@@ -42,6 +42,7 @@ from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import scan_lines
 from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.pipeline.request_parts import CleanBody
 
 __all__ = ["CallWriter", "RecordingSink", "create_recording"]
@@ -77,7 +78,7 @@ class RecordingSink:
     process has not finished don't block that. A last line without an end, left by a writer that was killed, is
     cut off. While the sink is open, the file counts as in use.
 
-    `path`: the file. `header_fields`: optional metadata for a new file.
+    `path`: the file. `header_fields`: optional metadata for a new file, besides the version of today's redaction.
     Raises RecordingFileError: not a recording, damaged, or can't be opened for writing.
     RecordingValueError: the metadata isn't strict JSON.
     """
@@ -87,7 +88,7 @@ class RecordingSink:
     def __init__(self, path: PathLike, header_fields: dict[str, JsonValue] | None = None) -> None:
         self.path = Path(path)
         self._forget()
-        header = _encode_header(header_fields or {})
+        header = _encode_header({"redaction_version": REDACTION_VERSION, **(header_fields or {})})
         self._descriptor, is_new = open_or_create(self.path)
         self._hold()
         try:

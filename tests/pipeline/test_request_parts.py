@@ -151,6 +151,17 @@ def test_nan_is_refused_although_null_in_its_place_is_remembered() -> None:
     assert failure.value.field_path == "context.messages[1].details.value"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(b"abc", "abc"), ({1: 1}, {"1": 1}), ({1, 2}, [1, 2]), (math.pi, str(math.pi)), (True, 1), (1, 1.0)],
+)
+def test_two_values_that_look_alike_never_share_a_memory(one: object, other: object) -> None:
+    memo = PartMemo()
+    for value in (one, other, one):
+        context = Context(messages=[_result(value)])
+        assert clean(context, None, memo).value() == clean(context, None, PartMemo()).value()
+
+
 def test_keys_of_lone_surrogates_are_told_apart() -> None:
     memo = PartMemo()
     for key in ("\ud800", "\ud801"):

@@ -184,7 +184,8 @@ def _nested(depth: int) -> Any:
 REFUSED: dict[str, tuple[Any, str]] = {
     "NaN": (float("nan"), "options.metadata.value"),
     "Infinity": ([1, float("-inf")], "options.metadata.value[1]"),
-    "a key that is no string": ({1: 2}, "options.metadata.value"),
+    "a key without a JSON form": ({object: 2}, "options.metadata.value"),
+    "two keys that become one": ({1: 2, "1": 3}, "options.metadata.value"),
     "an object": (object(), "options.metadata.value"),
     "too deep": (_nested(MAX_DEPTH), "options.metadata.value" + "[0]" * (MAX_DEPTH - 4)),
 }

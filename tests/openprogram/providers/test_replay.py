@@ -318,7 +318,7 @@ async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
         assert provider.verdict.describe().splitlines() == [
             "replay incomplete",
             "call 0: served",
-            "2 of 3 recorded calls were not asked for",
+            "2 of 3 recorded calls were not used",
         ]
         await provider.stream(MODEL, CONTEXT)
         await provider.stream(MODEL, CONTEXT)

@@ -1,5 +1,6 @@
 """Appending: whole lines, in order, into a file that is what it was, or nothing at all."""
 
+import json
 import os
 import stat
 import threading
@@ -65,14 +66,15 @@ def test_creating_never_overwrites(path: Path) -> None:
 
 def test_a_sink_creates_its_file_with_the_header_only(path: Path) -> None:
     with RecordingSink(path, {"mode": "record"}):
-        assert path.read_bytes() == b'{"type":"header","format_version":1,"mode":"record"}\n'
+        assert path.read_bytes() == b'{"type":"header","format_version":1,"redaction_version":1,"mode":"record"}\n'
         assert mode_of(path) == 0o600
 
 
 @pytest.mark.parametrize("create", [create_recording, RecordingSink])
 def test_header_metadata_can_not_replace_type_or_version(path: Path, create: Any) -> None:
     create(path, {"type": "request", "format_version": 2, "note": "kept"})
-    assert path.read_bytes() == b'{"type":"header","format_version":1,"note":"kept"}\n'
+    written = json.loads(path.read_bytes())
+    assert (written["type"], written["format_version"], written["note"]) == ("header", 1, "kept")
 
 
 @pytest.mark.parametrize("create", [create_recording, RecordingSink])
@@ -259,7 +261,7 @@ def test_lines_are_spelled_in_the_documented_key_order(path: Path) -> None:
         writer.write([delta("ü")])
         writer.end("complete")
     assert path.read_text() == (
-        '{"type":"header","format_version":1}\n'
+        '{"type":"header","format_version":1,"redaction_version":1}\n'
         '{"type":"request","call_index":0,"model":{"id":"m"},"context":{"messages":["hi"]},"options":null}\n'
         '{"type":"event","call_index":0,"event_index":0,"event":{"type":"text_delta","delta":"ü"}}\n'
         '{"type":"call_end","call_index":0,"event_count":1,"outcome":"complete"}\n'
