@@ -31,9 +31,9 @@ def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
 
 #: Characters that end the search at once; they are frequent behind `|` and empty lines.
 _NO_VALUE: Final = frozenset("|-\n#*>`")
-_CELL: Final = re.compile(r"[^|\n\[]*")
+_CELL: Final = re.compile(r"[^|\s\[]*")
 _BLANKS: Final = re.compile(r"[ \t]*")
-_REST_OF_CELL: Final = rest_of(re.compile(r"(?:[^|\n\[ ]| (?=[^|\n\[ ]))*"), "[", " ")
+_REST_OF_CELL: Final = rest_of(_CELL, "[")
 
 
 def _table_cell(reader: Reader, _start: int, end: int) -> Span | None:
@@ -45,10 +45,11 @@ def _table_cell(reader: Reader, _start: int, end: int) -> Span | None:
     if not reader.char(index).isalnum():
         return None
     stop = reader.run(_CELL, index, WINDOW)
-    if stop - index < WINDOW and reader.char(stop) not in ("|", "\n", ""):
+    if not is_secret_value(reader.text[index:stop], Proof.NEARBY):
         return None
-    value = reader.text[index:stop].strip()
-    if not is_secret_value(value, Proof.NEARBY) or TELLING.search(reader.context(index, 256)) is None:
+    if stop - index < WINDOW and reader.char(reader.run(_BLANKS, stop, 64)) not in ("|", "\n", ""):
+        return None
+    if TELLING.search(reader.context(index, 256)) is None:
         return None
     return Span(index, index, _REST_OF_CELL)
 
