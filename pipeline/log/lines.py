@@ -18,6 +18,7 @@ from openprogram.pipeline.json_value import (
     JsonValue,
     NotJson,
     show_value,
+    to_json_string,
     to_json_value,
     to_line,
 )
@@ -69,6 +70,13 @@ CleanRequest = NewType("CleanRequest", dict[str, JsonValue])
 
 #: Raises ValueError where an event's dump isn't one that today's vocabulary can load.
 CheckEvent: TypeAlias = Callable[[dict[str, Any]], None]
+
+_DELTA_KEYS: Final = ("type", "content_index", "delta")
+_DELTA_LINE: Final = (
+    b'{"type":"event","call_index":%d,"event_index":%d,"event":{"type":%b,"content_index":%d,"delta":%b}}' + LINE_END
+)
+#: Characters that are far below MAX_LINE_BYTES however they are escaped.
+_SHORT: Final = 1_000_000
 
 _REQUEST_FIELDS: Final = ("model", "context", "options")
 
@@ -137,6 +145,11 @@ def encode_request(call_index: int, body: bytes) -> bytes:
 
 def encode_event(call_index: int, event_index: int, event: CleanEvent) -> bytes:
     """An event line. Raises NotJson, naming the field within the event, as `encode_request_body`."""
+    if tuple(event) == _DELTA_KEYS:
+        kind, index, delta = event.values()
+        if type(kind) is str and type(index) is int and type(delta) is str and len(delta) < _SHORT:
+            # Nearly every event is such a delta. The same text as below, for a quarter of the cost.
+            return _DELTA_LINE % (call_index, event_index, to_json_string(kind), index, to_json_string(delta))
     line: dict[str, JsonValue] = {
         "type": "event",
         "call_index": call_index,
