@@ -5,6 +5,7 @@ certain, the delta with its first character carries the placeholder, and the res
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Final, Protocol
 
 from pydantic import JsonValue
@@ -61,16 +62,23 @@ class _Entry:
 class _Block:
     """A content block whose text is streaming in: its scanner, and its events that have undecided text."""
 
-    __slots__ = ("entries", "scanner")
+    __slots__ = ("_unscanned", "entries", "scanner")
 
     def __init__(self, kind: str) -> None:
         self.scanner: _TextScanner = ArgumentsScanner() if kind == "toolcall" else Scanner()
         self.entries: deque[_Entry] = deque()
+        self._unscanned: list[str] = []
 
-    def feed(self, entry: _Entry, delta: str) -> None:
+    def add(self, entry: _Entry, delta: str) -> None:
         if delta:
             self.entries.append(entry)
-        self._settle(self.scanner.feed(delta))
+            self._unscanned.append(delta)
+
+    def scan(self) -> None:
+        """Scan what was added as one text: how it was cut makes no difference to what is found."""
+        text = "".join(self._unscanned)
+        self._unscanned.clear()
+        self._settle(self.scanner.feed(text))
 
     def close(self) -> None:
         self._settle(self.scanner.close())
@@ -109,13 +117,24 @@ class StreamRedactor:
 
         `event` isn't changed. A `partial` in it is left out. Every event comes out once, here or from `close()`.
         """
-        if "partial" in event:
-            event = {key: item for key, item in event.items() if key != "partial"}
-        kind, delta = event.get("type"), event.get("delta")
-        if isinstance(kind, str) and kind in _DELTAS and isinstance(delta, str):
-            self._delta(_DELTAS[kind], event, delta)
-        else:
-            self._other(kind, event)
+        return self.feed_all((event,))
+
+    def feed_all(self, events: Iterable[_Event]) -> list[_Event]:
+        """As `feed`, for the next few events: deltas of a block that follow each other cost one scan."""
+        unscanned: _Block | None = None
+        for event in events:
+            if "partial" in event:
+                event = {key: item for key, item in event.items() if key != "partial"}
+            kind, delta = event.get("type"), event.get("delta")
+            is_delta = isinstance(kind, str) and kind in _DELTAS and isinstance(delta, str)
+            block = self._delta(event, kind, delta) if is_delta else None  # type: ignore[arg-type]
+            if unscanned is not None and block is not unscanned:
+                unscanned.scan()
+            if block is None:
+                self._other(kind, event)
+            unscanned = block
+        if unscanned is not None:
+            unscanned.scan()
         return self._decided()
 
     def close(self) -> list[_Event]:
@@ -123,17 +142,25 @@ class StreamRedactor:
         self._close_blocks()
         return self._decided()
 
-    def _delta(self, kind: str, event: _Event, delta: str) -> None:
-        key = kind, repr(event.get("content_index"))
+    def _delta(self, event: _Event, kind: str, delta: str) -> _Block:
+        """Queue an event with text, to be scanned; the block that it belongs to."""
+        index = event.get("content_index")
+        key = _DELTAS[kind], repr(index)
         block = self._blocks.get(key)
         if block is None:
-            block = self._blocks[key] = _Block(kind)
+            block = self._blocks[key] = _Block(_DELTAS[kind])
+        if len(event) > 3 or type(index) is not int:  # else it holds nothing but its type, index and text
+            event = self._clean_rest(event)
+        entry = _Entry(event, delta)
+        self._queue.append(entry)
+        block.add(entry, delta)
+        return block
+
+    def _clean_rest(self, event: _Event) -> _Event:
         rest = {name: item for name, item in event.items() if name != "delta"}
         clean, count = redact(rest)
         self._count += count
-        entry = _Entry(event if clean is rest else {**event, **clean}, delta)  # type: ignore[dict-item]
-        self._queue.append(entry)
-        block.feed(entry, delta)
+        return event if clean is rest else {**event, **clean}  # type: ignore[dict-item]
 
     def _other(self, kind: JsonValue, event: _Event) -> None:
         if isinstance(kind, str) and kind in _ENDS:

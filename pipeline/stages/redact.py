@@ -1,7 +1,7 @@
 """Requests and events → the same without secrets. The only maker of clean parts and events; no off switch."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -62,16 +62,14 @@ class EventRedaction(Generic[T]):
         """Places redacted so far."""
         return self._redactor.count
 
-    def feed(self, items: Iterable[CallEvent[T] | CallClosed]) -> list[WrittenEvent[T] | CallClosed]:
+    def feed(self, items: Sequence[CallEvent[T] | CallClosed]) -> list[WrittenEvent[T] | CallClosed]:
         """What is decided now, in order."""
-        decided: list[WrittenEvent[T] | CallClosed] = []
+        events = [item for item in items if not isinstance(item, CallClosed)]
+        self._waiting.extend(item.event for item in events)
+        decided: list[WrittenEvent[T] | CallClosed] = [*self._pair(self._redactor.feed_all(e.dumped for e in events))]
         for item in items:
-            if isinstance(item, CallClosed):
-                decided.extend(self.close())
-                decided.append(_clean_closed(item))
-            else:
-                self._waiting.append(item.event)
-                decided.extend(self._pair(self._redactor.feed(item.dumped)))
+            if isinstance(item, CallClosed):  # at the most one, and the last
+                decided += [*self.close(), _clean_closed(item)]
         return decided
 
     def close(self) -> list[WrittenEvent[T]]:

@@ -119,6 +119,18 @@ def test_redacting_recorded_events_again_changes_nothing(live: list[Event]) -> N
     assert fold(recorded(once)) == fold(once)
 
 
+@given(calls(), st.data())
+def test_events_fed_together_come_out_as_those_fed_one_by_one(live: list[Event], data: st.DataObject) -> None:
+    redactor, together = StreamRedactor(), list[Event]()
+    cuts = data.draw(cut_anywhere("x" * len(live)))
+    at = 0
+    for piece in cuts:
+        together += redactor.feed_all(live[at : at + len(piece)])
+        at += len(piece)
+    together += [*redactor.feed_all(live[at:]), *redactor.close()]
+    assert together == recorded(live)
+
+
 def test_the_first_delta_of_a_secret_carries_the_placeholder_and_the_rest_is_emptied() -> None:
     out = recorded(deltas("text", 0, ["Your key is gh", "p_Zx4Qm81", "LwT7vBn2KdP9s", "xyz", " ok"]))
     assert [event["delta"] for event in out] == [f"Your key is {SECRET_PLACEHOLDER}", "", "", "", " ok"]
