@@ -1,6 +1,7 @@
 """`openprogram run`: one agent run at the terminal, through whatever the runtime has made of record and replay."""
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +35,7 @@ def run(
     from openprogram.agent.loop import wall_clock_ms
     from openprogram.agent.run import run as run_agent
     from openprogram.cli.model_choice import choose_model
+    from openprogram.pipeline.errors import PipelineError
     from openprogram.providers.api_registry import UnknownApi
 
     chosen = choose_model(model, api, base_url, model_id)
@@ -44,6 +46,10 @@ def run(
         raise UsageError(str(error)) from error
     except ImportError as error:  # the vendor's SDK, imported at the first call, is an extra
         raise OpenProgramError(str(error)) from error
+    except PipelineError:
+        with suppress(PipelineError):
+            _ask_verdict()
+        raise
     _report_activation()
     if finished.reason != "stop":
         raise OpenProgramError(_why_it_failed(finished), next_step=_next_step(finished, base_url))
@@ -85,9 +91,22 @@ def _report_activation() -> None:
         case RecordActive(sink):
             note(f"recorded into {sink.path}")
         case ReplayActive(provider):
-            if provider.verdict.failed:
-                provider.verdict.require()
+            _ask_verdict()
             note(f"replayed {provider.verdict.consumed} of {provider.call_count} recorded calls, offline")
+
+
+def _ask_verdict() -> None:
+    """Raise the mismatch of a replay, if there was one. What is asked here isn't told again at the process's end.
+
+    Calls left over are no failure of a run at the terminal, which may be meant to go less far.
+    """
+    from openprogram.pipeline.errors import UnconsumedCalls
+    from openprogram.providers.runtime import ReplayActive, get_activation
+
+    match get_activation():
+        case ReplayActive(provider):
+            with suppress(UnconsumedCalls):
+                provider.verdict.require()
 
 
 def _why_it_failed(finished: "AgentFinished") -> str:

@@ -82,7 +82,9 @@ def test_a_replay_that_diverges_fails_and_names_the_field(tmp_path: Path) -> Non
     finished = run(tmp_path, "What is 6 * 8?", TOOL_LOOP)
 
     assert (finished.code, finished.out) == (1, "")
-    assert "replay mismatch at call 0, field context.messages[0].content" in finished.err
+    assert finished.err.startswith("error: replay mismatch at call 0, field context.messages[0].content")
+    assert finished.err.count("replay mismatch") == 1  # said here, and not at the process's end again
+    assert "openprogram: replay" not in finished.err
     assert "Traceback" not in finished.err
 
 
@@ -206,7 +208,7 @@ def test_recorded_calls_that_a_run_leaves_over_are_noted_and_do_not_fail_it(tmp_
     finished = run(tmp_path, "hi", [])
 
     assert (finished.code, finished.out) == (0, "hello\n")
-    assert "replayed 1 of 2 recorded calls, offline" in finished.err
+    assert finished.err == "replayed 1 of 2 recorded calls, offline\n"
 
 
 def test_a_known_provider_brings_its_api_and_url() -> None:
