@@ -1,8 +1,10 @@
 """Replay: request ─▶ normalize ─▶ redact ─▶ compare ─▶ read ─▶ decode ─▶ consumer. Nothing live is below this."""
 
+import shlex
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
@@ -12,6 +14,7 @@ from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
 from openprogram.pipeline.codec import EventCodec, RequestCodec
 from openprogram.pipeline.errors import RecordingFileError, ReplayMismatch
 from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
+from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.redaction import REDACTION_VERSION, redact
@@ -28,7 +31,7 @@ __all__ = ["FindCause", "Replayer"]
 T = TypeVar("T")
 
 _RECORD_AGAIN: Final = (
-    "If the new request is intended, record again: openprogram recordings record; to see the recorded one: "
+    "If the new request is intended, record the session again, into a new file. To see what was recorded: "
     "openprogram recordings show {path} --call {call_index} --content"
 )
 
@@ -75,17 +78,24 @@ class Replayer(Generic[T]):
         return CallStream(partial(self._run, request))
 
     async def _run(self, request: Any, send: MemoryObjectSendStream[Batch[T]], host: CallHost[T]) -> None:
-        async def choose(call: CleanCall) -> ServedCall:
-            served = self._choose(call)
+        call = _ReplayedCall(self._clock())
+
+        async def choose(request: CleanCall) -> ServedCall:
+            served = self._choose(request)
+            call.call_index, call.redactions = served.call_index, request.request.count
             await host.begun()
             return served
+
+        def value(item: ReadEvent) -> T:
+            call.event_count += 1
+            return self._event(item)
 
         stages = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
             Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(compare, choose=choose)),
             Stage(partial(read, recording=self.recording)),
-            Stage(partial(decode, value=self._event)),
+            Stage(partial(decode, value=value)),
         ]
         try:
             await run_stages(request, stages, send)
@@ -94,6 +104,8 @@ class Replayer(Generic[T]):
             call_index = self._next_call_index if failure.call_index is None else failure.call_index
             self.verdict.add(ReplayedCall(call_index, "unreadable", failure))
             raise
+        finally:
+            self._log_end(call, host.leaving)
 
     def _choose(self, call: CleanCall) -> ServedCall:
         """The next recorded call, where its request is equal; taking it and comparing are one step."""
@@ -106,8 +118,8 @@ class Replayer(Generic[T]):
             else:
                 past_end = call_index >= self.recording.call_count
                 self.verdict.add(ReplayedCall(call_index, "past_end" if past_end else "mismatch", mismatch))
-        self._log(call_index, mismatch)
         if mismatch is not None:
+            get_logger().warning("replay.mismatch", field_path=mismatch.field_path, **self._named(call_index))
             raise mismatch
         return ServedCall(call_index)
 
@@ -120,7 +132,7 @@ class Replayer(Generic[T]):
                 recorded=count,
                 incoming=call_index,
                 cause=f"{count} calls were recorded, and this run makes another one",
-                next_step=f"See what was recorded: openprogram recordings show {path}",
+                next_step=f"See what was recorded: openprogram recordings show {shlex.quote(str(path))}",
             )
         if call.request.is_line(self.recording.request_line(call_index)):
             return None
@@ -134,7 +146,7 @@ class Replayer(Generic[T]):
             recorded=difference.recorded,
             incoming=difference.incoming,
             cause=self._find_cause(self.recording, call_index, incoming, difference, self._rules),
-            next_step=_RECORD_AGAIN.format(path=path, call_index=call_index),
+            next_step=_RECORD_AGAIN.format(path=shlex.quote(str(path)), call_index=call_index),
         )
 
     def _recorded(self, call_index: int) -> dict[str, Any]:
@@ -161,9 +173,29 @@ class Replayer(Generic[T]):
                 path=self.recording.path, reason=f"an event does not fit today's types: {error}"
             ) from error
 
-    def _log(self, call_index: int, mismatch: ReplayMismatch | None) -> None:
-        fields = {"mode": "replay", "recording_id": self.recording.path.stem, "call_index": call_index}
-        if mismatch is None:
-            get_logger().info("replay.call", event_count=self.recording.calls[call_index].event_count, **fields)
-        else:
-            get_logger().warning("replay.mismatch", field_path=mismatch.field_path, **fields)
+    def _log_end(self, call: "_ReplayedCall", leaving: Outcome | None) -> None:
+        if call.call_index is None:
+            return  # it was not answered, which is logged as a mismatch
+        summary = self.recording.calls[call.call_index]
+        was_whole = call.event_count == summary.event_count  # whoever has the terminal event leaves
+        get_logger().info(
+            "replay.call_end",
+            event_count=call.event_count,
+            outcome=summary.outcome if was_whole or leaving is None else leaving,
+            redactions=call.redactions,
+            duration_ms=round((self._clock() - call.started) * 1000, 3),
+            **self._named(call.call_index),
+        )
+
+    def _named(self, call_index: int) -> dict[str, Any]:
+        return {"mode": "replay", "recording_id": self.recording.path.stem, "call_index": call_index}
+
+
+@dataclass(slots=True)
+class _ReplayedCall:
+    """What the log says of one call. `call_index`: None until it is answered; `redactions`: places in its request."""
+
+    started: float
+    call_index: int | None = None
+    redactions: int = 0
+    event_count: int = 0

@@ -88,7 +88,7 @@ class Verdict:
         lines = [f"call {call.call_index}: {call.result.replace('_', ' ')}" for call in self.calls]
         unused = self.call_count - self.consumed
         if unused:
-            lines.append(f"{unused} of {self.call_count} recorded calls were not used")
+            lines.append(f"recorded calls not used: {unused} of {self.call_count}")
         failure = self.first_failure
         if failure is not None:
             lines.append(str(failure))

@@ -64,4 +64,4 @@ def test_a_mismatch_that_the_program_swallowed_is_told_at_its_end(home: Path) ->
 def test_calls_that_were_left_over_are_told_at_the_programs_end(home: Path) -> None:
     finished = run(home, "first")
     assert "openprogram: replay incomplete" in finished.stderr
-    assert "1 of 2 recorded calls were not used" in finished.stderr
+    assert "recorded calls not used: 1 of 2" in finished.stderr

@@ -83,7 +83,7 @@ async def test_a_mismatch_names_the_call_the_field_and_both_values(tmp_path: Pat
         "replay mismatch at call 1, field context.messages[2].content[0].text:\n"
         "recorded 'echo:hi', incoming 'echo:bye'\ncause: "
     )
-    assert any("openprogram recordings record" in note for note in mismatch.__notes__)
+    assert any("into a new file" in note and "recordings show" in note for note in mismatch.__notes__)
 
 
 async def test_long_values_are_shown_around_their_difference(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
         assert provider.verdict.describe().splitlines() == [
             "replay incomplete",
             "call 0: served",
-            "2 of 3 recorded calls were not used",
+            "recorded calls not used: 2 of 3",
         ]
         await provider.stream(MODEL, CONTEXT)
         await provider.stream(MODEL, CONTEXT)
