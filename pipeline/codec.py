@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
 
-from openprogram.pipeline.request_parts import Part
+from openprogram.pipeline.request_parts import Part, PartCodec
 
 __all__ = ["EventCodec", "RequestCodec"]
 
 T = TypeVar("T")
 
 
-class RequestCodec(Protocol):
+class RequestCodec(PartCodec, Protocol):
     """Requests ⇄ JSON."""
 
     def parts(self, request: Any) -> Iterable[bytes | Part]:

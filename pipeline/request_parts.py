@@ -5,15 +5,26 @@ before. A request is a list of literal bytes (`{"model":`, a comma) and of parts
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, NewType, TypeAlias
+from typing import Any, Final, NamedTuple, NewType, Protocol, TypeAlias
 
 from openprogram.pipeline.errors import RecordingValueError
+from openprogram.pipeline.fingerprint import fingerprint, is_same
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue, to_json_text
 from openprogram.pipeline.log.lines import LINE_END, load_payload
 
-__all__ = ["CleanBody", "CleanPart", "DumpedPart", "Part", "PartMemo", "RequestText", "clean_part", "dump_parts"]
+__all__ = [
+    "CleanBody",
+    "CleanPart",
+    "DumpedPart",
+    "Part",
+    "PartCodec",
+    "PartMemo",
+    "RequestText",
+    "clean_part",
+    "dump_parts",
+]
 
 #: A request line without its `type` and `call_index`, redacted, its end included. Minted by RequestText only.
 CleanBody = NewType("CleanBody", bytes)
@@ -21,26 +32,43 @@ CleanBody = NewType("CleanBody", bytes)
 #: Bytes kept free for `type` and `call_index`, which the writer puts before the body.
 _RESERVED_BYTES: Final = 64
 _REQUEST_PREFIX: Final = re.compile(rb'\{"type":"request","call_index":(?:0|[1-9][0-9]{0,14}),')
+_POINTER_BYTES: Final = 8
 _NUMBER: Final = re.compile(rb"-?[0-9]+")
 
 
 class Part(NamedTuple):
     """A value of a request, not dumped yet.
 
-    `name`: the key it stands under, which says something to redaction. `key`: bytes that are equal for two parts only
-    where their dumps are equal; None: unknown, never taken from the memo. `dump()`: the value; raises NotJson.
+    `name`: the key it stands under, which says something to redaction. `source`: the value as the caller holds it.
+    `position`: where it stands in the list of that name, or None where it is the whole value.
     """
 
     name: str
-    key: bytes | None
-    dump: Callable[[], JsonValue]
+    source: Any
+    position: int | None = None
+
+
+class PartCodec(Protocol):
+    """What is needed of a codec to dump parts. `plain_types`: see `fingerprint`."""
+
+    @property
+    def plain_types(self) -> frozenset[type]: ...
+
+    def key(self, part: Part) -> bytes | None:
+        """Bytes that are equal for two parts only where their dumps are equal, or None where there is doubt."""
+        ...
+
+    def dump_part(self, part: Part) -> JsonValue:
+        """The JSON value. Raises NotJson."""
+        ...
 
 
 class DumpedPart(NamedTuple):
-    """A part that the memo doesn't know, with its value."""
+    """A part that the memo doesn't know, with its value. `leaves`: the fingerprint that its source had by then."""
 
-    name: str
+    part: Part
     key: bytes | None
+    leaves: list[Any] | None
     value: JsonValue
 
 
@@ -61,42 +89,75 @@ class CleanPart:
 DumpedParts: TypeAlias = list[bytes | DumpedPart | CleanPart]
 
 
+class _Seen(NamedTuple):
+    """A source object that a part was made of, and what it was like then."""
+
+    source: Any  # held, so that no other object takes its id
+    leaves: list[Any]
+    clean: CleanPart
+
+
 class PartMemo:
-    """Clean parts of the latest requests, by key. Bounded: what no request asked for lately is forgotten."""
+    """Clean parts of the latest requests. Bounded: what no request asked for lately is forgotten.
+
+    Asked by object first: the same one, unchanged, costs a walk over its structure. Then by key: an equal message
+    costs its length. Threads may race here; at worst one works out anew what another had.
+    """
 
     #: Bytes of text after which a generation ends: about that many are kept in each of two.
     GENERATION_BYTES: Final = 16 * 1024 * 1024
 
     def __init__(self) -> None:
-        self._young: dict[bytes, CleanPart] = {}
-        self._old: dict[bytes, CleanPart] = {}
+        self._young: dict[Any, Any] = {}
+        self._old: dict[Any, Any] = {}
         self._young_bytes = 0
 
-    def get(self, key: bytes) -> CleanPart | None:
-        """The part of that key, which lives on."""
-        part = self._young.get(key)
-        if part is None and (part := self._old.get(key)) is not None:
-            self.add(key, part)
-        return part
+    def find_object(self, part: Part, leaves: list[Any]) -> CleanPart | None:
+        """The clean part of that very source, if it is still what it was."""
+        seen: _Seen | None = self._get((part.name, id(part.source)))
+        if seen is None or seen.source is not part.source or not is_same(seen.leaves, leaves):
+            return None
+        return seen.clean
 
-    def add(self, key: bytes, part: CleanPart) -> None:
-        """Keep a part. Threads may race here; at worst one works out anew what another had."""
+    def find_equal(self, key: bytes) -> CleanPart | None:
+        """The clean part of an equal source."""
+        found: CleanPart | None = self._get(key)
+        return found
+
+    def keep(self, part: Part, key: bytes | None, leaves: list[Any] | None, clean: CleanPart) -> None:
+        """Remember what became of a part whose source had that key and that fingerprint."""
+        if key is not None:
+            self._put(key, clean, len(key) + len(clean.head) + len(clean.tail))
+        if leaves is not None:
+            self._put((part.name, id(part.source)), _Seen(part.source, leaves, clean), _POINTER_BYTES * len(leaves))
+
+    def _get(self, name: Any) -> Any:
+        found = self._young.get(name)
+        if found is None and (found := self._old.get(name)) is not None:
+            self._put(name, found, _POINTER_BYTES)
+        return found
+
+    def _put(self, name: Any, value: Any, size: int) -> None:
         if self._young_bytes > self.GENERATION_BYTES:
             self._old, self._young, self._young_bytes = self._young, {}, 0
-        self._young[key] = part
-        self._young_bytes += len(key) + len(part.head) + len(part.tail)
+        self._young[name] = value
+        self._young_bytes += size
 
 
-def dump_parts(parts: Iterable[bytes | Part], memo: PartMemo) -> DumpedParts:
+def dump_parts(parts: Iterable[bytes | Part], memo: PartMemo, codec: PartCodec) -> DumpedParts:
     """Each part as the memo has it, or else dumped. Raises NotJson."""
-    dumped: DumpedParts = []
-    for part in parts:
-        if isinstance(part, bytes):
-            dumped.append(part)
-        else:
-            known = memo.get(part.key) if part.key is not None else None
-            dumped.append(known or DumpedPart(part.name, part.key, part.dump()))
-    return dumped
+    return [part if isinstance(part, bytes) else _dump_part(part, memo, codec) for part in parts]
+
+
+def _dump_part(part: Part, memo: PartMemo, codec: PartCodec) -> CleanPart | DumpedPart:
+    leaves = fingerprint(part.source, codec.plain_types)
+    if leaves is not None and (known := memo.find_object(part, leaves)) is not None:
+        return known
+    key = codec.key(part)
+    if key is not None and (known := memo.find_equal(key)) is not None:
+        memo.keep(part, None, leaves, known)
+        return known
+    return DumpedPart(part, key, leaves, codec.dump_part(part))
 
 
 def clean_part(value: JsonValue, count: int, stamps: frozenset[str]) -> CleanPart:

@@ -5,18 +5,29 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from openprogram.pipeline.json_value import to_json_text, to_json_value
+from openprogram.pipeline.json_value import JsonValue, join_path, to_json_text, to_json_value
 from openprogram.pipeline.log.lines import load_payload
 from openprogram.pipeline.request_parts import Part
 from openprogram.providers.types import (
+    AssistantMessage,
     AssistantMessageEvent,
     Context,
+    Cost,
     EventTextDelta,
     EventThinkingDelta,
     EventToolCallDelta,
+    ImageContent,
     Model,
+    ModelCost,
     SimpleStreamOptions,
     StreamOptions,
+    TextContent,
+    ThinkingContent,
+    Tool,
+    ToolCall,
+    ToolResultMessage,
+    Usage,
+    UserMessage,
 )
 
 __all__ = ["EVENT_TYPES", "TERMINAL_EVENT_TYPES", "AssistantEventCodec", "ProviderRequest", "ProviderRequestCodec"]
@@ -31,6 +42,22 @@ EVENT_TYPES: Final[dict[str, type[BaseModel]]] = {event.model_fields["type"].def
 #: A stream ends with the first of these.
 TERMINAL_EVENT_TYPES: Final = frozenset({"done", "error"})
 
+_PLAIN_TYPES: Final[frozenset[type]] = frozenset(
+    {
+        AssistantMessage,
+        Cost,
+        ImageContent,
+        Model,
+        ModelCost,
+        TextContent,
+        ThinkingContent,
+        Tool,
+        ToolCall,
+        ToolResultMessage,
+        Usage,
+        UserMessage,
+    }
+)
 _REPLACEMENT: Final = "\ufffd".encode()
 
 _DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta"})
@@ -39,20 +66,45 @@ _DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta
 class ProviderRequestCodec:
     """`(model, context, options)` ⇄ `{"model": …, "context": …, "options": …}`."""
 
+    @property
+    def plain_types(self) -> frozenset[type]:
+        """Models whose dump depends on their fields alone. Exact types: a subclass may have a dump of its own."""
+        return _PLAIN_TYPES
+
     def parts(self, request: ProviderRequest) -> list[bytes | Part]:
         """The request's JSON text, with a part for each value that may come again, above all for each message."""
         model, context, options = request
-        parts: list[bytes | Part] = [b'{"model":', _part("model", model, "model", 2), b',"context":']
+        parts: list[bytes | Part] = [b'{"model":', Part("model", model), b',"context":']
         separator = b"{"
         for name, value in _fields(context):
             parts.append(separator + to_json_text(name) + b":")
             if name == "messages" and isinstance(value, list):
                 parts += _message_parts(value)
             else:
-                parts.append(_part(name, value, f"context.{name}", 3))
+                parts.append(Part(name, value))
             separator = b","
         recorded = None if options is None else _recorded_options(options)
-        return [*parts, b'},"options":', _part("options", recorded, "options", 2), b"}"]
+        return [*parts, b'},"options":', Part("options", recorded), b"}"]
+
+    def key(self, part: Part) -> bytes | None:
+        """Bytes that tell a part from every other, or None where there is doubt."""
+        try:
+            # Bytes as the dump has them: as text, they would be taken for a text that reads the same.
+            text = to_json(part.source, inf_nan_mode="constants", bytes_mode="base64", serialize_as_any=True)
+        except (PydanticSerializationError, ValueError, RecursionError):
+            return None  # whether it can be recorded, and what is wrong with it, the dump finds out
+        # Lone surrogates in keys become U+FFFD here, each the same.
+        return None if _REPLACEMENT in text else part.name.encode() + b":" + text
+
+    def dump_part(self, part: Part) -> JsonValue:
+        """The part as a JSON value. Raises NotJson, naming the field of the request."""
+        if part.name in ("model", "options"):
+            path, depth = part.name, 2
+        else:
+            path, depth = join_path("context", part.name), 3
+        if part.position is not None:
+            path, depth = join_path(path, part.position), depth + 1
+        return to_json_value(_python(part.source), path, depth)
 
     def dump(self, request: ProviderRequest) -> dict[str, Any]:
         """The request as JSON values; options that serve the running program only are left out. Raises NotJson."""
@@ -128,23 +180,8 @@ def _message_parts(messages: list[Any]) -> list[bytes | Part]:
     for index, message in enumerate(messages):
         if index:
             parts.append(b",")
-        parts.append(_part("messages", message, f"context.messages[{index}]", 4))
+        parts.append(Part("messages", message, index))
     return [*parts, b"]"]
-
-
-def _part(name: str, value: Any, path: str, depth: int) -> Part:
-    return Part(name, _key(name, value), lambda: to_json_value(_python(value), path, depth))
-
-
-def _key(name: str, value: Any) -> bytes | None:
-    """Bytes that tell a value from every other under that name, or None where there is doubt."""
-    try:
-        # Bytes as the dump has them: as text, they would be taken for a text that reads the same.
-        text = to_json(value, inf_nan_mode="constants", bytes_mode="base64", serialize_as_any=True)
-    except (PydanticSerializationError, ValueError, RecursionError):
-        return None  # whether it can be recorded, and what is wrong with it, the dump finds out
-    # Lone surrogates in keys become U+FFFD here, each the same.
-    return None if _REPLACEMENT in text else name.encode() + b":" + text
 
 
 def _python(value: Any) -> Any:

@@ -19,7 +19,7 @@ def normalized(request: Any, codec: RequestCodec, memo: PartMemo) -> CallOpened:
     Raises RecordingValueError: strict JSON can't hold it, or not within the limits.
     """
     try:
-        return CallOpened(dump_parts(codec.parts(request), memo))
+        return CallOpened(dump_parts(codec.parts(request), memo, codec))
     except NotJson as error:
         raise RecordingValueError(field_path=error.field_path, reason=error.reason) from None
 

@@ -29,12 +29,12 @@ def _clean(part: bytes | DumpedPart | CleanPart, memo: PartMemo) -> bytes | Clea
     if not isinstance(part, DumpedPart):
         return part
     # Under its name, as it stands in the request: that a tool's schema is one shows in the key above it.
-    redacted = redact({part.name: part.value})
+    name = part.part.name
+    redacted = redact({name: part.value})
     assert isinstance(redacted.value, dict)
-    stamps = frozenset() if part.name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
-    clean = clean_part(redacted.value[part.name], redacted.count, stamps)
-    if part.key is not None:
-        memo.add(part.key, clean)
+    stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
+    clean = clean_part(redacted.value[name], redacted.count, stamps)
+    memo.keep(part.part, part.key, part.leaves, clean)
     return clean
 
 

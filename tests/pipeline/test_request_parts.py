@@ -1,5 +1,6 @@
 """A request as parts: what is remembered, and that remembering never changes what is written or compared."""
 
+import datetime
 import math
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openprogram.pipeline.errors import RecordingValueError, ReplayMismatch
+from openprogram.pipeline.fingerprint import fingerprint, is_same
 from openprogram.pipeline.log.lines import encode_request
 from openprogram.pipeline.redaction import remove_secret_values
-from openprogram.pipeline.request_parts import PartMemo, RequestText
+from openprogram.pipeline.request_parts import DumpedPart, PartMemo, RequestText
 from openprogram.pipeline.stages.normalize import normalized
 from openprogram.pipeline.stages.redact import clean_request
 from openprogram.providers.codec import ProviderRequestCodec
@@ -178,6 +180,55 @@ def test_the_same_value_under_two_names_is_redacted_by_its_name() -> None:
     assert value["tools"][0]["parameters"] == schema
     assert value["token"] == "[secret removed]"
     assert value["messages"][0]["content"] == "abc"
+
+
+def test_an_equal_message_that_is_another_object_is_known_by_its_content() -> None:
+    memo, message = PartMemo(), UserMessage(content="hi", timestamp=1)
+    clean(Context(messages=[message]), None, memo)
+    opened = normalized((MODEL, Context(messages=[message.model_copy()]), None), CODEC, memo)
+    assert not any(isinstance(part, DumpedPart) for part in opened.parts)
+
+
+@pytest.mark.parametrize("change", ["a field", "an item more", "an item less", "an extra field", "a field deleted"])
+def test_the_same_object_is_dumped_again_once_it_has_changed(change: str) -> None:
+    memo = PartMemo()
+    message = ToolResultMessage(tool_call_id="c", tool_name="t", content=[TextContent(text="a"), TextContent(text="b")])
+    before = clean(Context(messages=[message]), None, memo).value()
+    assert clean(Context(messages=[message]), None, memo).value() == before
+    match change:
+        case "a field":
+            message.content[0] = TextContent(text="A")
+        case "an item more":
+            message.content.append(TextContent(text="c"))
+        case "an item less":
+            message.content.pop()
+        case "an extra field":
+            message.note = "x"  # type: ignore[attr-defined]
+        case "a field deleted":
+            del message.details
+    after = clean(Context(messages=[message]), None, memo).value()
+    assert after != before
+    assert after == clean(Context(messages=[message]), None, PartMemo()).value()
+
+
+@given(json_values, json_values)
+def test_values_of_one_fingerprint_are_the_same_json(one: object, other: object) -> None:
+    left, right = fingerprint([one, one], frozenset()), fingerprint([other, one], frozenset())
+    assert left is not None
+    assert right is not None
+    if is_same(left, right):
+        assert repr(one) == repr(other)
+
+
+def test_a_subclass_and_a_foreign_object_have_no_fingerprint() -> None:
+    class Loud(UserMessage):
+        pass
+
+    for value in (Loud(content="x"), {"a": object()}, {1: 2}, [datetime.date(2026, 1, 1)], {"s"}):
+        assert fingerprint(value, CODEC.plain_types) is None
+    endless: list[object] = []
+    endless.append(endless)
+    assert fingerprint(endless, frozenset()) is None
 
 
 def test_what_no_request_asks_for_any_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

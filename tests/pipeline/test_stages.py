@@ -14,7 +14,7 @@ from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, CleanC
 from openprogram.pipeline.log.lines import CallEndLine
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
-from openprogram.pipeline.request_parts import DumpedPart, PartMemo, RequestText
+from openprogram.pipeline.request_parts import DumpedPart, Part, PartMemo, RequestText
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
@@ -96,7 +96,7 @@ def _delta(text: str) -> CallEvent[str]:
 
 
 def test_a_request_is_cleaned_and_its_secrets_counted() -> None:
-    options = DumpedPart("options", None, {"api_key": "one"})
+    options = DumpedPart(Part("options", None), None, None, {"api_key": "one"})
     clean = clean_request(CallOpened([b'{"model":{},"context":{},"options":', options, b"}"]), PartMemo())
     assert clean.request.value()["options"] == {"api_key": "[secret removed]"}
     assert clean.request.count == 1
