@@ -1,6 +1,5 @@
 """Strict reading: a recording is whole and in order, or it isn't opened. In memory stays an index, not the file."""
 
-import os
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
-from openprogram.pipeline.log.files import PathLike, file_errors, open_existing
+from openprogram.pipeline.log.files import PathLike, file_errors
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CheckEvent,
@@ -27,11 +26,12 @@ from openprogram.pipeline.log.lines import (
     parse_line,
 )
 from openprogram.pipeline.log.order import CallOrder
-from openprogram.pipeline.log.scan import RawLine, read_range, scan_lines
+from openprogram.pipeline.log.scan import RawLine, scan_lines
+from openprogram.pipeline.log.source import ByteSource, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
-__all__ = ["CallSummary", "Recording", "open_recording", "parse_raw", "unchanged"]
+__all__ = ["CallSummary", "Recording", "index_lines", "open_recording", "parse_raw", "unchanged"]
 
 #: Bytes that are read at once for batches of events.
 _READ_BYTES: Final = 1 << 16
@@ -72,22 +72,22 @@ class CallSummary:
         """Take what the call_end line says."""
         self.outcome, self.error = line.outcome, line.error
 
-    def read_request(self, descriptor: int) -> dict[str, JsonValue]:
+    def read_request(self, source: ByteSource) -> dict[str, JsonValue]:
         """`model`, `context` and `options`. Raises LineDefect: the file changed. OSError: it can't be read."""
-        line = parse_line(self.read_request_line(descriptor), accept_any_event)
+        line = parse_line(self.read_request_line(source), accept_any_event)
         if not isinstance(line, RequestLine) or line.call_index != self.call_index:
             raise LineDefect("the request is no longer where it was", self.call_index)
         return line.request
 
-    def read_request_line(self, descriptor: int) -> bytes:
+    def read_request_line(self, source: ByteSource) -> bytes:
         """The request line's bytes. Raises OSError: it can't be read."""
-        return read_range(descriptor, *self._request)
+        return source.read_range(*self._request)
 
-    def read_events(self, descriptor: int) -> Iterator[list[bytes]]:
+    def read_events(self, source: ByteSource) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches of EVENTS_PER_BATCH or fewer. Raises as `read_request`."""
         served = 0
         for index in range(0, len(self._runs), 2):
-            for lines in _batches(descriptor, self._runs[index], self._runs[index + 1]):
+            for lines in _batches(source, self._runs[index], self._runs[index + 1]):
                 yield [self._payload(line, event_index) for event_index, line in enumerate(lines, served)]
                 served += len(lines)
         if served != self.event_count:
@@ -105,10 +105,10 @@ class Recording:
     `path`; `header`: the header line; `calls`: a CallSummary a call, by call_index.
     """
 
-    def __init__(self, path: Path, descriptor: int, header: dict[str, Any], calls: Sequence[CallSummary]) -> None:
+    def __init__(self, path: Path, source: ByteSource, header: dict[str, Any], calls: Sequence[CallSummary]) -> None:
         self.path, self.header, self.calls = path, header, calls
-        self._descriptor = descriptor
-        self._close = weakref.finalize(self, os.close, descriptor)
+        self._source = source
+        self._close = weakref.finalize(self, source.close)
 
     @property
     def call_count(self) -> int:
@@ -119,19 +119,19 @@ class Recording:
         """`model`, `context` and `options` as recorded. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
-            return summary.read_request(self._descriptor)
+            return summary.read_request(self._source)
 
     def request_line(self, call_index: int) -> bytes:
         """The request line as it stands in the file. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
-            return summary.read_request_line(self._descriptor)
+            return summary.read_request_line(self._source)
 
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
-            yield from summary.read_events(self._descriptor)
+            yield from summary.read_events(self._source)
 
     def events(self, call_index: int) -> Iterator[dict[str, JsonValue]]:
         """The events' dumps, one by one. Raises as `event_batches`."""
@@ -174,22 +174,23 @@ def open_recording(path: PathLike, check_event: CheckEvent) -> Recording:
     not a regular file, empty, bad JSON, wrong version, a line out of order, a wrong count, a missing call_end.
     """
     path = Path(path)
-    descriptor = open_existing(path)
+    source = open_source(path)
     try:
-        header, calls = _index(path, descriptor, check_event)
+        header, calls = index_lines(path, source, check_event)
     except BaseException:
-        os.close(descriptor)
+        source.close()
         raise
-    return Recording(path, descriptor, header, calls)
+    return Recording(path, source, header, calls)
 
 
-def _index(path: Path, descriptor: int, check_event: CheckEvent) -> tuple[dict[str, Any], list[CallSummary]]:
+def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tuple[dict[str, Any], list[CallSummary]]:
+    """The header line and the index of the calls. Raises RecordingFileError, as `open_recording`."""
     header: dict[str, Any] | None = None
     calls: list[CallSummary] = []
     order = CallOrder()
     call: CallSummary | None = None  # of the line before: the next line is most likely of the same
     with file_errors(path, "read"):
-        for raw in scan_lines(descriptor):
+        for raw in scan_lines(source.reader()):
             try:
                 if call is not None and _add_next_event(raw, call, order, check_event):
                     continue
@@ -261,11 +262,11 @@ def _add_next_event(raw: RawLine, call: CallSummary, order: CallOrder, check_eve
     return True
 
 
-def _batches(descriptor: int, start: int, end: int) -> Iterator[list[bytes]]:
+def _batches(source: ByteSource, start: int, end: int) -> Iterator[list[bytes]]:
     """Whole lines of a stretch, read in pieces of _READ_BYTES or, where a line is longer, of one line."""
     size = _READ_BYTES
     while start < end:
-        piece = read_range(descriptor, start, min(start + size, end))
+        piece = source.read_range(start, min(start + size, end))
         cut = piece.rfind(b"\n") + 1
         if not cut:
             if start + size >= end:

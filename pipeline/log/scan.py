@@ -1,4 +1,4 @@
-"""A file as its raw lines, with where each one stands; never more of it in memory than one line."""
+"""A recording as its raw lines, with where each one stands; never more of it in memory than one line."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from openprogram.pipeline.log.lines import LINE_END
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["RawLine", "read_range", "scan_lines"]
+__all__ = ["RawLine", "read_from", "read_range", "scan_lines"]
 
 _BUFFER_BYTES: Final = 1 << 18
 _new: Final = tuple.__new__
@@ -55,15 +55,19 @@ class _FromOffset(io.RawIOBase):
         return count
 
 
-def scan_lines(descriptor: int, offset: int = 0, number: int = 1) -> Iterator[RawLine]:
-    """The lines from `offset` on, numbered from `number`. The descriptor's own position is not used."""
-    file = io.BufferedReader(_FromOffset(descriptor, offset), _BUFFER_BYTES)
+def scan_lines(file: "io.BufferedReader[Any]", offset: int = 0, number: int = 1) -> Iterator[RawLine]:
+    """The lines that `file` has left, which stand from `offset` on and are numbered from `number`."""
     while raw := file.readline(MAX_LINE_BYTES + 1):
         yield _new(RawLine, (number, offset, raw))  # a RawLine(…), at half the cost: there is one a line
         offset += len(raw)
         number += 1
         if len(raw) > MAX_LINE_BYTES and not raw.endswith(LINE_END):
             offset += _skip_line(file)  # only now: most who meet such a line stop there
+
+
+def read_from(descriptor: int, offset: int = 0) -> "io.BufferedReader[Any]":
+    """The file from `offset` on, buffered. The descriptor's own position is not used."""
+    return io.BufferedReader(_FromOffset(descriptor, offset), _BUFFER_BYTES)
 
 
 def read_range(descriptor: int, start: int, end: int) -> bytes:

@@ -1,6 +1,5 @@
 """Lenient reading: what is whole in a file that may be damaged. For people who look; replay never reads this way."""
 
-import os
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
-from openprogram.pipeline.log.files import PathLike, file_errors, open_existing
+from openprogram.pipeline.log.files import PathLike, file_errors
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CheckEvent,
@@ -22,6 +21,7 @@ from openprogram.pipeline.log.lines import (
 )
 from openprogram.pipeline.log.reader import CallSummary, parse_raw, unchanged
 from openprogram.pipeline.log.scan import RawLine, scan_lines
+from openprogram.pipeline.log.source import ByteSource, CompressionDefect, open_source
 from openprogram.pipeline.log.strict_json import load_payload
 
 __all__ = ["LeftOut", "Survey", "survey_recording"]
@@ -44,10 +44,10 @@ class Survey:
     `path`; `header`: the header line, or None; `complete`: the whole calls in the order they begin in the file;
     `left_out`: the others; `damage`: the first defect in the file, or None where the strict reader would take it;
     `interrupted`: the only damage is what a killed writer leaves, calls without an end and a last line without
-    one, and so the file may be recorded into; `line_count`: lines.
+    one, and so the file may be recorded into; `line_count`, `content_bytes`: lines, and their bytes uncompressed.
     """
 
-    def __init__(self, path: Path, descriptor: int) -> None:
+    def __init__(self, path: Path, source: ByteSource) -> None:
         self.path = path
         self.header: dict[str, Any] | None = None
         self.complete: list[CallSummary] = []
@@ -55,8 +55,9 @@ class Survey:
         self.damage: RecordingFileError | None = None
         self.interrupted = False
         self.line_count = 0
-        self._descriptor = descriptor
-        self._close = weakref.finalize(self, os.close, descriptor)
+        self.content_bytes = 0
+        self._source = source
+        self._close = weakref.finalize(self, source.close)
 
     @property
     def unfinished(self) -> list[int]:
@@ -66,12 +67,12 @@ class Survey:
     def request(self, call: CallSummary) -> dict[str, JsonValue]:
         """`model`, `context` and `options` of a complete call. Raises RecordingFileError: the file changed."""
         with unchanged(self.path, call):
-            return call.read_request(self._descriptor)
+            return call.read_request(self._source)
 
     def events(self, call: CallSummary) -> Iterator[dict[str, JsonValue]]:
         """The event dumps of a complete call. Raises as `request`."""
         with unchanged(self.path, call):
-            for batch in call.read_events(self._descriptor):
+            for batch in call.read_events(self._source):
                 for payload in batch:
                     yield load_payload(payload)
 
@@ -93,11 +94,11 @@ def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
     Raises RecordingFileError only where the file can't be read at all.
     """
     path = Path(path)
-    survey = Survey(path, open_existing(path))
+    survey = Survey(path, open_source(path))
     surveyor = _Surveyor(survey)
     with file_errors(path, "read"):
-        for raw in scan_lines(survey._descriptor):
-            survey.line_count = raw.number
+        for raw in _lines_before_damage(survey._source, surveyor):
+            survey.line_count, survey.content_bytes = raw.number, raw.end
             try:
                 line = parse_raw(raw, check_event)
             except WrongVersion as defect:
@@ -110,6 +111,17 @@ def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
                 surveyor.take(line, raw)
     surveyor.finish()
     return survey
+
+
+def _lines_before_damage(source: ByteSource, surveyor: "_Surveyor") -> Iterator[RawLine]:
+    """Every line; of compressed data that is damaged, those that can be decompressed."""
+    line_count = 0
+    try:
+        for raw in scan_lines(source.reader()):
+            line_count = raw.number
+            yield raw
+    except CompressionDefect as defect:
+        surveyor.damage(LineDefect(str(defect)), line_count + 1)
 
 
 class _Surveyor:

@@ -40,7 +40,8 @@ from openprogram.pipeline.log.lines import (
 from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
-from openprogram.pipeline.log.scan import scan_lines
+from openprogram.pipeline.log.scan import read_from, scan_lines
+from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.pipeline.request_parts import CleanBody
@@ -55,6 +56,7 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
     RecordingValueError: the metadata isn't strict JSON.
     """
     path = Path(path)
+    refuse_compressed(path)
     header = _encode_header(header_fields)
     descriptor, is_new = open_or_create(path)
     try:
@@ -79,7 +81,7 @@ class RecordingSink:
     cut off. While the sink is open, the file counts as in use.
 
     `path`: the file. `header_fields`: optional metadata for a new file, besides the version of today's redaction.
-    Raises RecordingFileError: not a recording, damaged, or can't be opened for writing.
+    Raises RecordingFileError: not a recording, damaged, compressed, or can't be opened for writing.
     RecordingValueError: the metadata isn't strict JSON.
     """
 
@@ -87,6 +89,7 @@ class RecordingSink:
 
     def __init__(self, path: PathLike, header_fields: dict[str, JsonValue] | None = None) -> None:
         self.path = Path(path)
+        refuse_compressed(self.path)
         self._forget()
         header = _encode_header({"redaction_version": REDACTION_VERSION, **(header_fields or {})})
         self._descriptor, is_new = open_or_create(self.path)
@@ -234,7 +237,7 @@ class RecordingSink:
         """Read what others appended since. Linear in that: nothing is read twice."""
         if os.fstat(self._descriptor).st_size == self._known_end:
             return
-        for raw in scan_lines(self._descriptor, self._known_end, self._line_count + 1):
+        for raw in scan_lines(read_from(self._descriptor, self._known_end), self._known_end, self._line_count + 1):
             if raw.torn and raw.number > 1:
                 # Appends are whole lines under the lock we hold, so whoever wrote this was killed in the middle.
                 os.ftruncate(self._descriptor, raw.offset)

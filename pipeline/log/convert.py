@@ -1,0 +1,169 @@
+"""A recording compressed, or expanded, into a new file: the same lines, byte for byte.
+
+The new file gets its name when it is whole, checked and on disk. Until then there is no such file, and the one that
+is read stays as it is; whether it goes away afterwards is the caller's to say.
+"""
+
+import glob
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.compressed import MAX_WINDOW_LOG, CompressedSource
+from openprogram.pipeline.log.files import file_errors, sync_folder, write_whole
+from openprogram.pipeline.log.lines import CheckEvent
+from openprogram.pipeline.log.locks import hold_shared, in_use
+from openprogram.pipeline.log.reader import index_lines
+from openprogram.pipeline.log.scan import scan_lines
+from openprogram.pipeline.log.source import ByteSource, PlainSource, open_source
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import CompressionParameter, ZstdCompressor, ZstdError
+else:
+    from backports.zstd import CompressionParameter, ZstdCompressor, ZstdError
+
+__all__ = ["Converted", "compress_recording", "expand_recording"]
+
+_COPY_BYTES: Final = 1 << 20
+_LEVEL: Final = 3
+
+#: The window: so many times the longest line, as a power of two. A request repeats the one before it, which must
+#: still be in the window, with its answer and the calls that run beside it between them; what is larger costs every
+#: reader that much memory. The least is what each decompressor has to take (RFC 8878), the most what ours takes.
+_WINDOW_LINES: Final = 4
+_MIN_WINDOW_LOG: Final = 23
+
+_PARTIAL: Final = ".partial"
+
+
+class Converted(NamedTuple):
+    """What was written. `plain_bytes`, `compressed_bytes`: the sizes of the one file and of the other."""
+
+    call_count: int
+    plain_bytes: int
+    compressed_bytes: int
+
+
+class _Content(NamedTuple):
+    """What a recording holds. `longest`: bytes of its longest line."""
+
+    size: int
+    longest: int
+    digest: bytes
+
+
+_Encode: TypeAlias = Callable[[_Content, Iterator[bytes]], Iterator[bytes]]
+
+
+def compress_recording(path: Path, target: Path, check_event: CheckEvent) -> Converted:
+    """Write the plain recording `path` compressed to the new file `target`, mode 0600, as old as `path`.
+
+    Raises RecordingFileError: `path` isn't what the strict reader takes, or changes meanwhile; `target` exists or
+    can't be written. Then no file is left.
+    """
+    call_count, plain, compressed = _convert(path, target, check_event, _compressed, CompressedSource)
+    return Converted(call_count, plain, compressed)
+
+
+def expand_recording(path: Path, target: Path, check_event: CheckEvent) -> Converted:
+    """Write the compressed recording `path` as it was to the new file `target`. As `compress_recording`."""
+    call_count, plain, _ = _convert(path, target, check_event, _as_it_is, PlainSource)
+    return Converted(call_count, plain, path.stat().st_size)
+
+
+def _convert(
+    path: Path, target: Path, check_event: CheckEvent, encode: _Encode, decoded: Callable[[int], ByteSource]
+) -> tuple[int, int, int]:
+    """Returns how many calls there are, and the bytes of the content and of the new file."""
+    with closing(open_source(path)) as source:
+        _, calls = index_lines(path, source, check_event)
+        with file_errors(path, "read"):
+            content = _measure(source)
+        with _new_file(target, like=path) as descriptor:
+            end = 0
+            for data in encode(content, _pieces(path, source)):
+                write_whole(descriptor, data, end)
+                end += len(data)
+            with closing(decoded(os.dup(descriptor))) as written:
+                index_lines(target, written, check_event)
+                if _measure(written).digest != content.digest:
+                    raise RecordingFileError(path=path, reason="the file changed while it was read")
+    return len(calls), content.size, end
+
+
+def _measure(source: ByteSource) -> _Content:
+    size = longest = 0
+    digest = hashlib.sha256()
+    for line in scan_lines(source.reader()):
+        digest.update(line.raw)
+        size, longest = line.end, max(longest, len(line.raw))
+    return _Content(size, longest, digest.digest())
+
+
+def _pieces(path: Path, source: ByteSource) -> Iterator[bytes]:
+    """The content again. A read that fails names this file, not the one that is being written."""
+    file = source.reader()
+    while True:
+        with file_errors(path, "read"):
+            piece = file.read(_COPY_BYTES)
+        if not piece:
+            return
+        yield piece
+
+
+def _as_it_is(_: _Content, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    return pieces
+
+
+def _compressed(content: _Content, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    window_log = min(max((_WINDOW_LINES * content.longest - 1).bit_length(), _MIN_WINDOW_LOG), MAX_WINDOW_LOG)
+    compressor = ZstdCompressor(
+        options={
+            CompressionParameter.compression_level: _LEVEL,
+            CompressionParameter.window_log: window_log,
+            # Finds what repeats far back; without it, an image that is sent with every request is found by chance.
+            CompressionParameter.enable_long_distance_matching: 1,
+            CompressionParameter.checksum_flag: 1,  # the lines have none
+        }
+    )
+    compressor.set_pledged_input_size(content.size)  # so that a small file has no large window
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()
+
+
+@contextmanager
+def _new_file(target: Path, *, like: Path) -> Iterator[int]:
+    """A new file without a name, as it were; when the block ends well, it is on disk as `target`. Never overwrites."""
+    with file_errors(target, "write"):
+        _remove_left_behind(target)
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PARTIAL, dir=target.parent)
+        try:
+            hold_shared(descriptor)  # whoever looks for what was left behind sees that this wasn't
+            yield descriptor
+            times = like.stat()
+            os.utime(descriptor, ns=(times.st_atime_ns, times.st_mtime_ns))  # `prune` goes by when it was recorded
+            os.fsync(descriptor)
+            os.link(name, target)  # a rename would replace a file that has come there meanwhile
+        except FileExistsError:
+            raise RecordingFileError(path=target, reason="the file exists already") from None
+        except ZstdError as error:
+            raise RecordingFileError(path=like, reason=f"the file changed while it was read: {error}") from None
+        finally:
+            os.close(descriptor)
+            Path(name).unlink(missing_ok=True)
+        sync_folder(target)
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove what a killed process was writing for this target."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+        with suppress(OSError):
+            if not in_use(left):
+                left.unlink()

@@ -1,0 +1,131 @@
+"""Where a recording's bytes come from: a plain file, or a compressed one that is decompressed as it is read.
+
+What reads lines, and what keeps an index of them, knows offsets in the content and not which of the two it is.
+"""
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import file_errors, open_existing
+from openprogram.pipeline.log.scan import read_from, read_range
+
+if TYPE_CHECKING:
+    from openprogram.pipeline.log.compressed import CompressedSource
+
+__all__ = [
+    "COMPRESSED_SUFFIX",
+    "ByteSource",
+    "CompressionDefect",
+    "PlainSource",
+    "is_compressed_name",
+    "open_source",
+    "refuse_compressed",
+]
+
+#: What the name of a compressed recording ends in, behind that of the plain one.
+COMPRESSED_SUFFIX: Final = ".zst"
+
+#: How a frame begins. Source: RFC 8878, section 3.1.1.
+_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+
+
+class CompressionDefect(OSError):
+    """The compressed data can't be decompressed: cut off, damaged, followed by more. An OSError like gzip's own.
+
+    So it reaches the user as any read that fails: as a RecordingFileError with the path.
+    """
+
+
+class ByteSource(Protocol):
+    """The content of one opened file. Offsets count bytes of the content, from 0. Close it."""
+
+    def reader(self) -> "io.BufferedReader[Any]":
+        """The content from its start, in a reader of its own. Its reads raise OSError."""
+
+    def read_range(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end`, fewer where the content ends before. Raises OSError."""
+
+    def close(self) -> None:
+        """Let the file go. Once."""
+
+
+class PlainSource:
+    """A file whose content is what stands in it. Owns the descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def reader(self) -> "io.BufferedReader[Any]":
+        return read_from(self._descriptor)
+
+    def read_range(self, start: int, end: int) -> bytes:
+        return read_range(self._descriptor, start, end)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def is_compressed_name(path: Path) -> bool:
+    """Whether a file of that name has to be compressed."""
+    return path.name.endswith(COMPRESSED_SUFFIX)
+
+
+def refuse_compressed(path: Path) -> None:
+    """Raises RecordingFileError where the name is that of a compressed recording, which can't be appended to."""
+    if is_compressed_name(path):
+        raise RecordingFileError(
+            path=path,
+            reason="cannot record into a compressed recording",
+            next_step=f"Expand it first: openprogram recordings expand {path}",
+        )
+
+
+def open_source(path: Path) -> ByteSource:
+    """The content of a recording, by the name of its file: compressed where that ends in `.zst`, else plain.
+
+    Raises RecordingFileError: it can't be opened; its content isn't what its name says; what decompresses isn't
+    installed.
+    """
+    descriptor = open_existing(path)
+    try:
+        with file_errors(path, "read"):
+            start = os.pread(descriptor, len(_MAGIC), 0)
+        if is_compressed_name(path):
+            return _compressed(path, descriptor, start)
+        if start == _MAGIC:
+            raise RecordingFileError(
+                path=path,
+                reason=f"the content is compressed, but the name does not end in {COMPRESSED_SUFFIX}",
+                next_step=f"Rename it: mv {path} {path}{COMPRESSED_SUFFIX}",
+            )
+        return PlainSource(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _compressed(path: Path, descriptor: int, start: bytes) -> "CompressedSource":
+    if not start:
+        raise RecordingFileError(path=path, reason="the file is empty")
+    if start != _MAGIC:
+        raise RecordingFileError(
+            path=path, reason=f"the content is not compressed by zstd, but the name ends in {COMPRESSED_SUFFIX}"
+        )
+    try:
+        # Not at import: most recordings are plain, and the library is an extra.
+        from openprogram.pipeline.log.compressed import CompressedSource
+    except ModuleNotFoundError as error:
+        raise missing_library(path) from error
+    return CompressedSource(descriptor)
+
+
+def missing_library(path: Path) -> RecordingFileError:
+    """The error of whoever needs what compresses and decompresses where it isn't installed."""
+    return RecordingFileError(
+        path=path,
+        reason="compressed recordings need a library that is not installed",
+        next_step='Install it: pip install "openprogram[zstd]"',
+    )
