@@ -67,16 +67,9 @@ async def run_stages(first: Any, stages: Sequence[Stage], last: ObjectSendStream
 
 
 def _first_failure(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    leaves = list(_leaves(failures))
-    return next((leaf for leaf in leaves if not isinstance(leaf, BrokenResourceError | ClosedResourceError)), leaves[0])
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> "Sequence[BaseException]":
-    return [
-        leaf
-        for failure in group.exceptions
-        for leaf in (_leaves(failure) if isinstance(failure, BaseExceptionGroup) else [failure])
-    ]
+    # Not into groups within: those are a provider's own, and one exception to its consumer.
+    raised = failures.exceptions
+    return next((one for one in raised if not isinstance(one, BrokenResourceError | ClosedResourceError)), raised[0])
 
 
 class CallHost(Generic[T]):

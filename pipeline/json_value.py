@@ -5,7 +5,7 @@ A JSON value here is what `json.loads` returns: str, int, float (finite), bool, 
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, final
 
@@ -132,6 +132,8 @@ def _key(key: Any, path: str) -> str:
 def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
     if isinstance(value, str):
         return str.__str__(value)  # a subclass, such as an enum's member or a safe string
+    if isinstance(value, Iterator):
+        raise NotJson(path, f"{type(value).__name__} can be read only once, and the provider must read it")
     try:
         converted = to_jsonable_python(value, inf_nan_mode="constants", bytes_mode="base64")
     except (PydanticSerializationError, ValueError, RecursionError) as error:

@@ -12,11 +12,10 @@ from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
 from openprogram.pipeline.codec import EventCodec, RequestCodec
 from openprogram.pipeline.errors import PipelineError
 from openprogram.pipeline.items import Batch, CleanCall, WrittenEvent
-from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.pipeline.logs import get_logger
-from openprogram.pipeline.redaction import redact
+from openprogram.pipeline.refusals import describe_exception
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
@@ -102,7 +101,7 @@ class _RecordedCall(Generic[T]):
         if self._writer.outcome is None:
             outcome = leaving or ("error" if isinstance(failure, Exception) else "abandoned")
             try:
-                self._writer.end(outcome, _recorded_error(failure))
+                self._writer.end(outcome, describe_exception(failure) if isinstance(failure, Exception) else None)
                 with move_on_after(_SYNC_S, shield=True):
                     await to_thread.run_sync(self._writer.sync, abandon_on_cancel=True)
             except PipelineError as error:
@@ -125,11 +124,3 @@ class _RecordedCall(Generic[T]):
 
 def _live_event(item: WrittenEvent[T]) -> T:
     return item.event
-
-
-def _recorded_error(failure: BaseException | None) -> dict[str, JsonValue] | None:
-    if not isinstance(failure, Exception):
-        return None
-    error = redact({"type": type(failure).__name__, "message": str(failure)}).value
-    assert isinstance(error, dict)
-    return error

@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
 from openprogram.pipeline.codec import EventCodec, RequestCodec
-from openprogram.pipeline.errors import RecordingFileError, ReplayMismatch
+from openprogram.pipeline.errors import PipelineError, RecordingFileError, ReplayMismatch
 from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
@@ -103,6 +103,10 @@ class Replayer(Generic[T]):
             # Latched like a mismatch: a program that catches it and goes on was not replayed either.
             call_index = self._next_call_index if failure.call_index is None else failure.call_index
             self.verdict.add(ReplayedCall(call_index, "unreadable", failure))
+            raise
+        except PipelineError as failure:
+            if call.call_index is None and not isinstance(failure, ReplayMismatch):
+                self.verdict.add(ReplayedCall(self._next_call_index, "refused", failure))
             raise
         finally:
             self._log_end(call, host.leaving)

@@ -153,7 +153,8 @@ def _dump_part(part: Part, memo: PartMemo, codec: PartCodec) -> CleanPart | Dump
     leaves = fingerprint(part.source, codec.plain_types)
     if leaves is not None and (known := memo.find_object(part, leaves)) is not None:
         return known
-    key = codec.key(part)
+    # Only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
+    key = codec.key(part) if leaves is not None else None
     if key is not None and (known := memo.find_equal(key)) is not None:
         memo.keep(part, None, leaves, known)
         return known

@@ -1,6 +1,5 @@
 """Small helpers over anyio's memory object streams, for stages."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Final, TypeVar
 
@@ -8,18 +7,12 @@ from anyio import EndOfStream, WouldBlock
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-__all__ = ["EVENTS_PER_BATCH", "is_cancelled", "merged", "send_at_once"]
+__all__ = ["EVENTS_PER_BATCH", "merged", "send_at_once"]
 
 T = TypeVar("T")
 
 #: Events a batch holds at most: large enough that a hop between stages costs little an event.
 EVENTS_PER_BATCH: Final = 64
-
-
-def is_cancelled() -> bool:
-    """Whether somebody cancelled the current task, as opposed to code in it that raises CancelledError by itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def send_at_once(send: ObjectSendStream[T], item: T) -> None:

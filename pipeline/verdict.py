@@ -5,13 +5,14 @@ import threading
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from openprogram.pipeline.errors import RecordingFileError, ReplayMismatch, UnconsumedCalls
+from openprogram.pipeline.errors import PipelineError, UnconsumedCalls
 
 __all__ = ["CallResult", "ReplayedCall", "Verdict"]
 
 #: `served`: equal, and answered. `mismatch`: another request. `past_end`: no recorded call was left.
 #: `unreadable`: the file could not answer, as it no longer is what was opened or doesn't fit today's types.
-CallResult: TypeAlias = Literal["served", "mismatch", "past_end", "unreadable"]
+#: `refused`: the request can't be compared, as strict JSON can't hold it.
+CallResult: TypeAlias = Literal["served", "mismatch", "past_end", "unreadable", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class ReplayedCall:
 
     call_index: int
     result: CallResult
-    failure: ReplayMismatch | RecordingFileError | None = None
+    failure: PipelineError | None = None
 
 
 class Verdict:
@@ -50,7 +51,7 @@ class Verdict:
         return self.first_failure is not None
 
     @property
-    def first_failure(self) -> ReplayMismatch | RecordingFileError | None:
+    def first_failure(self) -> PipelineError | None:
         """What was latched: the first call that was not answered, or None."""
         return next((call.failure for call in self.calls if call.failure is not None), None)
 
@@ -73,7 +74,7 @@ class Verdict:
     def require(self) -> None:
         """Check that every call was answered by its recorded one, and that none is left.
 
-        Raises ReplayMismatch or RecordingFileError: the latched one, as a new exception each time.
+        Raises ReplayMismatch, RecordingFileError or RecordingValueError: the latched one, as a new exception each time.
         UnconsumedCalls: recorded calls were never asked for.
         """
         self._looked_at = True

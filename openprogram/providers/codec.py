@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
-from openprogram.pipeline.json_value import JsonValue, join_path, to_json_text, to_json_value
+from openprogram.pipeline.json_value import JsonValue, NotJson, join_path, to_json_value
 from openprogram.pipeline.log.lines import load_payload
 from openprogram.pipeline.request_parts import Part
 from openprogram.providers.types import (
@@ -74,17 +74,12 @@ class ProviderRequestCodec:
     def parts(self, request: ProviderRequest) -> list[bytes | Part]:
         """The request's JSON text, with a part for each value that may come again, above all for each message."""
         model, context, options = request
-        parts: list[bytes | Part] = [b'{"model":', Part("model", model), b',"context":']
-        separator = b"{"
-        for name, value in _fields(context):
-            parts.append(separator + to_json_text(name) + b":")
-            if name == "messages" and isinstance(value, list):
-                parts += _message_parts(value)
-            else:
-                parts.append(Part(name, value))
-            separator = b","
         recorded = None if options is None else _recorded_options(options)
-        return [*parts, b'},"options":', Part("options", recorded), b"}"]
+        return [
+            *(b'{"model":', Part("model", model)),
+            *(b',"context":', *_context_parts(context)),
+            *(b',"options":', Part("options", recorded), b"}"),
+        ]
 
     def key(self, part: Part) -> bytes | None:
         """Bytes that tell a part from every other, or None where there is doubt."""
@@ -98,7 +93,7 @@ class ProviderRequestCodec:
 
     def dump_part(self, part: Part) -> JsonValue:
         """The part as a JSON value. Raises NotJson, naming the field of the request."""
-        if part.name in ("model", "options"):
+        if part.name in ("model", "context", "options"):
             path, depth = part.name, 2
         else:
             path, depth = join_path("context", part.name), 3
@@ -134,6 +129,8 @@ class AssistantEventCodec:
 
     def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
         """The event as JSON values. Raises NotJson."""
+        if not isinstance(event, BaseModel):
+            raise NotJson("", f"{type(event).__name__} is not an event")
         if isinstance(event, EventTextDelta | EventThinkingDelta | EventToolCallDelta):
             # Nearly every event of a stream is one of these: spelled out, as it costs a third of the general way.
             return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
@@ -170,9 +167,14 @@ class AssistantEventCodec:
         return event["type"] in TERMINAL_EVENT_TYPES
 
 
-def _fields(context: Context) -> list[tuple[str, Any]]:
-    declared = [(name, getattr(context, name)) for name in type(context).model_fields]
-    return declared + list((context.model_extra or {}).items())
+def _context_parts(context: Context) -> list[bytes | Part]:
+    if type(context) is not Context or context.model_extra or not isinstance(context.messages, list):
+        return [Part("context", context)]  # more than messages and what we know of: neighbours may say something
+    return [
+        *(b'{"system_prompt":', Part("system_prompt", context.system_prompt)),
+        *(b',"messages":', *_message_parts(context.messages)),
+        *(b',"tools":', Part("tools", context.tools), b"}"),
+    ]
 
 
 def _message_parts(messages: list[Any]) -> list[bytes | Part]:

@@ -43,7 +43,7 @@ from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import read_from, scan_lines
 from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.logs import get_logger
-from openprogram.pipeline.redaction import REDACTION_VERSION
+from openprogram.pipeline.redaction import REDACTION_VERSION, remove_secret_values
 from openprogram.pipeline.request_parts import CleanBody
 
 __all__ = ["CallWriter", "RecordingSink", "create_recording"]
@@ -308,8 +308,10 @@ class CallWriter:
 
 
 def _encode_header(fields: dict[str, JsonValue]) -> bytes:
+    clean = remove_secret_values(fields)
+    assert isinstance(clean, dict)
     try:
-        return encode_header(fields)
+        return encode_header(clean)
     except NotJson as error:
         raise RecordingValueError(field_path=error.field_path or "the header", reason=error.reason) from None
 

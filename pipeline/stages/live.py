@@ -3,15 +3,16 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
-from anyio import get_cancelled_exc_class, move_on_after
+from anyio import move_on_after
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.codec import EventCodec
-from openprogram.pipeline.errors import RecordingValueError
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CleanCall
 from openprogram.pipeline.json_value import NotJson
 from openprogram.pipeline.logs import get_logger
-from openprogram.pipeline.streams import is_cancelled, send_at_once
+from openprogram.pipeline.refusals import describe_exception, refusal
+from openprogram.pipeline.streams import send_at_once
+from openprogram.pipeline.tasks import run_apart
 
 __all__ = ["live"]
 
@@ -35,24 +36,25 @@ async def live(
     """
     async with receive, send:
         async for _call in receive:
-            source: AsyncIterator[T] | None = None
             try:
-                source = open_source()
-                await _pump(source, send, codec)
+                await run_apart(_pump(open_source, send, codec), _CLOSE_S)
             except Exception as failure:  # noqa: BLE001 - whatever it is, it is the consumer's to see
-                await send.send([_failed(failure)])
-            except get_cancelled_exc_class() as cancellation:
-                if is_cancelled():
-                    raise  # the call itself is being ended
-                await send.send(
-                    [_failed(RuntimeError(f"the provider's stream was cancelled from inside: {cancellation!r}"))]
-                )
-            finally:
-                if source is not None:
-                    await _close(source)
+                await send.send([CallClosed("error", failure, describe_exception(failure))])
 
 
 async def _pump(
+    open_source: Callable[[], AsyncIterator[T]],
+    send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]],
+    codec: EventCodec[T],
+) -> None:
+    source = open_source()
+    try:
+        await _send_events(source, send, codec)
+    finally:
+        await _close(source)
+
+
+async def _send_events(
     source: AsyncIterator[T], send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]], codec: EventCodec[T]
 ) -> None:
     index = 0
@@ -73,16 +75,10 @@ def _dump(event: T, index: int, codec: EventCodec[T]) -> dict[str, Any]:
         dumped = codec.dump(event)
         codec.check(dumped)  # one event that can't be loaded again would make the whole file unreadable
     except NotJson as error:
-        raise RecordingValueError(
-            field_path=f"event {index} {error.field_path}".rstrip(), reason=error.reason
-        ) from None
+        raise refusal(error, f"event {index}") from None
     except ValueError as error:
-        raise RecordingValueError(field_path=f"event {index}", reason=str(error)) from None
+        raise refusal(NotJson("", str(error)), f"event {index}") from None
     return dumped
-
-
-def _failed(failure: Exception) -> CallClosed:
-    return CallClosed("error", failure, {"type": type(failure).__name__, "message": str(failure)})
 
 
 async def _close(source: Any) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.codec import RequestCodec
-from openprogram.pipeline.errors import RecordingValueError
 from openprogram.pipeline.items import CallOpened
 from openprogram.pipeline.json_value import NotJson
+from openprogram.pipeline.refusals import refusal
 from openprogram.pipeline.request_parts import PartMemo, dump_parts
 
 __all__ = ["normalize", "normalized"]
@@ -21,7 +21,7 @@ def normalized(request: Any, codec: RequestCodec, memo: PartMemo) -> CallOpened:
     try:
         return CallOpened(dump_parts(codec.parts(request), memo, codec))
     except NotJson as error:
-        raise RecordingValueError(field_path=error.field_path, reason=error.reason) from None
+        raise refusal(error) from None
 
 
 async def normalize(

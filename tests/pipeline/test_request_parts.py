@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field, field_serializer
 
 from openprogram.pipeline.errors import RecordingValueError, ReplayMismatch
 from openprogram.pipeline.fingerprint import fingerprint, is_same
@@ -252,3 +253,61 @@ async def test_a_changed_timestamp_below_free_form_is_a_mismatch_all_the_same(tm
 
 def _result(value: object) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id="c", tool_name="t", content=[], details={"value": value})
+
+
+# ---- what an unknown type may do
+
+
+def test_two_messages_that_only_their_own_serializer_takes_for_equal_are_told_apart() -> None:
+    class Timed(UserMessage):
+        at: datetime.time
+
+        @field_serializer("at", when_used="json")
+        def _coarse(self, at: datetime.time) -> str:
+            return "some time"
+
+    memo = PartMemo()
+    for hour in (1, 2):
+        context = Context.model_construct(messages=[Timed(content="x", at=datetime.time(hour))])
+        got = clean(context, None, memo).value()
+        assert got == clean(context, None, PartMemo()).value()
+        assert got["context"]["messages"][0]["at"] == f"0{hour}:00:00"
+
+
+@pytest.mark.parametrize(("one", "other"), [({b"ab": 1}, {"YWI=": 1}), ({"YWI=": 1}, {b"ab": 1})])
+def test_keys_of_bytes_and_of_text_are_told_apart(one: object, other: object) -> None:
+    memo = PartMemo()
+    for value in (one, other):
+        context = Context(messages=[_result(value)])
+        assert clean(context, None, memo).value() == clean(context, None, PartMemo()).value()
+
+
+def test_an_iterator_is_refused_and_not_used_up() -> None:
+    numbers = iter([1, 2])
+    with pytest.raises(RecordingValueError, match="read only once"):
+        clean(Context(messages=[_result(numbers)]), None, PartMemo())
+    assert list(numbers) == [1, 2]
+
+
+def test_an_extra_field_of_a_context_is_redacted_beside_its_neighbours_and_by_its_name() -> None:
+    token = "ghp_" + "Zx4Qm81LwT7vBn2KdP9sR5tYc3Ae6Uf0Hj1G"
+    context = Context.model_validate({"messages": [], "name": "Authorization", "value": "Zx4Qm81LwT7vBn2K", token: 1})
+    request = clean(context, None, PartMemo())
+    assert request.value()["context"]["value"] == "[secret removed]"
+    assert token.encode() not in request.body()
+    assert b"Zx4Qm81LwT7vBn2K" not in request.body()
+
+
+def test_a_field_that_a_context_excludes_is_not_recorded() -> None:
+    class Own(Context):
+        note: str = Field(default="PRIVATE", exclude=True)
+
+    assert b"PRIVATE" not in clean(Own(), None, PartMemo()).body()
+
+
+def test_a_secret_in_the_path_of_a_value_that_is_refused_is_not_shown() -> None:
+    secret = "sk-ant-api03-" + "aB3xZ9" * 8
+    with pytest.raises(RecordingValueError) as failure:
+        clean(Context(), StreamOptions(metadata={secret: math.nan}), PartMemo())
+    assert secret not in str(failure.value)
+    assert failure.value.field_path.startswith("options.metadata")

@@ -19,7 +19,7 @@ from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
 from openprogram.pipeline.stages.redact import EventRedaction, clean_request
-from openprogram.pipeline.streams import EVENTS_PER_BATCH, is_cancelled, merged, send_at_once
+from openprogram.pipeline.streams import EVENTS_PER_BATCH, merged, send_at_once
 from openprogram.pipeline.verdict import ReplayedCall, Verdict
 
 pytestmark = pytest.mark.anyio
@@ -63,29 +63,6 @@ async def test_sending_at_once_gives_nobody_a_turn_while_there_is_room() -> None
 
 async def _count(turns: list[int]) -> None:
     turns.append(1)
-
-
-async def test_raising_cancelled_is_not_being_cancelled() -> None:
-    seen: list[bool] = []
-
-    async def raises() -> None:
-        try:
-            raise asyncio.CancelledError
-        except asyncio.CancelledError:
-            seen.append(is_cancelled())
-
-    async def waits() -> None:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            seen.append(is_cancelled())
-
-    await raises()
-    task = asyncio.create_task(waits())
-    await asyncio.sleep(0)
-    task.cancel()
-    await task
-    assert seen == [False, True]
 
 
 # ---- redact

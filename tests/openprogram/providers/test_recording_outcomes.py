@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from anyio import fail_after, move_on_after, wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
-from openprogram.pipeline.errors import StreamIncomplete
+from openprogram.pipeline.errors import RecordingValueError, StreamIncomplete
 from openprogram.providers.api_registry import ApiProvider
 from openprogram.providers.event_stream import EventStream
 from openprogram.providers.recording import RecordingProvider
@@ -586,3 +586,77 @@ async def test_a_recorded_call_error_is_raised_once_and_the_stream_is_over(tmp_p
         with pytest.raises(RecordedCallError):
             await stream
         assert await collect(stream) == []
+
+
+async def test_a_provider_closes_its_connection_with_awaits_whoever_ends_the_call(tmp_path: Path) -> None:
+    closed: list[str] = []
+
+    class Careful:
+        async def stream(self, model: Any, context: Any, options: Any = None) -> AsyncIterator[Any]:
+            try:
+                yield TEXT[0]
+                await anyio.sleep_forever()
+            finally:
+                await asyncio.sleep(0)
+                closed.append("closed")
+
+        stream_simple = stream
+
+    for number, leave in enumerate(("close", "cancel", "drop")):
+        stream = RecordingProvider(Careful(), tmp_path / f"{leave}.jsonl").stream(MODEL, CONTEXT)
+        with fail_after(5):
+            await anext(stream)
+            if leave == "close":
+                await stream.aclose()
+            elif leave == "cancel":
+                with anyio.move_on_after(0.01):
+                    await anext(stream)
+            else:
+                del stream
+                gc.collect()
+                while own_tasks():  # noqa: ASYNC110 - nobody is left who could tell
+                    await asyncio.sleep(0)
+        assert len(closed) == number + 1
+
+
+async def test_a_providers_own_exception_group_is_one_exception(tmp_path: Path) -> None:
+    class Grouping:
+        async def stream(self, model: Any, context: Any, options: Any = None) -> AsyncIterator[Any]:
+            yield TEXT[0]
+            raise ExceptionGroup("provider's own", [ValueError("v"), KeyError("k")])
+
+        stream_simple = stream
+
+    with pytest.raises(ExceptionGroup, match="provider's own"):
+        await RecordingProvider(Grouping(), tmp_path / "run.jsonl").stream(MODEL, CONTEXT)
+
+
+@pytest.mark.parametrize("event", [None, 3, "text", {"type": "start"}])
+async def test_what_is_no_event_fails_the_call_by_name(tmp_path: Path, event: Any) -> None:
+    class Odd:
+        async def stream(self, model: Any, context: Any, options: Any = None) -> AsyncIterator[Any]:
+            yield TEXT[0]
+            yield event
+
+        stream_simple = stream
+
+    with pytest.raises(RecordingValueError) as failure:
+        await RecordingProvider(Odd(), tmp_path / "run.jsonl").stream(MODEL, CONTEXT)
+    assert failure.value.field_path == "event 1"
+    assert "is not an event" in failure.value.reason
+
+
+async def test_an_exception_that_cannot_be_printed_is_raised_as_itself(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    class Failing:
+        async def stream(self, model: Any, context: Any, options: Any = None) -> AsyncIterator[Any]:
+            yield TEXT[0]
+            raise Mute
+
+        stream_simple = stream
+
+    with pytest.raises(Mute):
+        await RecordingProvider(Failing(), tmp_path / "run.jsonl").stream(MODEL, CONTEXT)

@@ -226,7 +226,9 @@ async def test_a_replayed_request_that_json_cannot_hold_fails_by_name_and_uses_u
         with pytest.raises(RecordingValueError):
             await provider.stream(MODEL, CONTEXT, StreamOptions(metadata={"value": float("nan")}))
         await provider.stream(MODEL, CONTEXT)
-        provider.assert_consumed()
+        assert provider.verdict.consumed == 1
+        with pytest.raises(RecordingValueError):  # a call that was not recorded was made, whoever caught it
+            provider.assert_consumed()
 
 
 @pytest.mark.parametrize("value", [float("nan"), _nested(MAX_DEPTH), object()], ids=["NaN", "too deep", "an object"])
@@ -246,7 +248,7 @@ async def test_an_event_that_json_cannot_hold_fails_the_call_after_the_events_be
 
 async def test_an_item_that_is_no_event_fails_the_call(tmp_path: Path) -> None:
     path, source = tmp_path / "run.jsonl", Source([*TEXT, {"type": "text_delta"}])
-    with pytest.raises(AttributeError):
+    with pytest.raises(RecordingValueError, match="dict is not an event"):
         await RecordingProvider(source, path).stream(MODEL, CONTEXT)
     assert [(end["outcome"], end["event_count"]) for end in call_ends(path)] == [("error", 5)]
     assert source.log == ["begun", "closed"]

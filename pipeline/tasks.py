@@ -1,0 +1,54 @@
+"""Work in a task of its own, so that a cancellation reaches it once."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from anyio import move_on_after
+
+from openprogram.pipeline.logs import get_logger
+
+__all__ = ["run_apart"]
+
+#: The event loop holds its tasks weakly; one that was left behind still has to come to its end.
+_left_behind: Final[set[asyncio.Task[None]]] = set()
+
+
+async def run_apart(work: Coroutine[Any, Any, None], grace_s: float) -> None:
+    """Run `work` and wait for it.
+
+    A cancelled scope of anyio cancels again at every await, which would break into the `finally` of foreign code that
+    closes a connection. So such code runs here: cancelling this cancels it once, then waits `grace_s` seconds. What
+    has not ended by then is left to itself.
+
+    Raises what `work` raises. RuntimeError: it was cancelled from inside.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task})
+    except BaseException:
+        if not task.cancelling():  # a loop that shuts down has cancelled it already
+            task.cancel()
+        with move_on_after(grace_s, shield=True):
+            await asyncio.wait({task})
+        _let_go(task)
+        raise
+    if task.cancelled():
+        raise RuntimeError("the provider's stream was cancelled from inside")
+    task.result()
+
+
+def _let_go(task: asyncio.Task[None]) -> None:
+    if not task.done():
+        _left_behind.add(task)
+        task.add_done_callback(_left_behind.discard)
+        task.add_done_callback(_ignore_failure)
+        get_logger().warning("recording.provider_left_behind")
+    else:
+        _ignore_failure(task)
+
+
+def _ignore_failure(task: asyncio.Task[None]) -> None:
+    """What it raised comes after the end of the call; asking for it keeps the loop from reporting it as forgotten."""
+    if not task.cancelled():
+        task.exception()
