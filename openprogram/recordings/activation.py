@@ -14,8 +14,9 @@ from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
+from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.recordings.listing import is_active
-from openprogram.recordings.names import managed_path
+from openprogram.recordings.names import managed_path, managed_paths
 from openprogram.recordings.reading import read_strictly, survey
 from openprogram.recordings.repairing import advised
 
@@ -54,8 +55,9 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
     created: list[Path] = []
 
     def create_and_configure(raw: dict[str, object]) -> None:
-        if os.path.lexists(path):
-            raise _name_taken(path, name, load_config(home))
+        for taken in managed_paths(home, name):
+            if os.path.lexists(taken):
+                raise _name_taken(taken, name, load_config(home))
         if _make_recordings_folder(home):
             created.append(path.parent)
         create_recording(path, _header(name, created_at))
@@ -155,6 +157,7 @@ def _count_for_replay(file: Path) -> int:
 
 def _count_for_appending(file: Path) -> int:
     """Recorded calls. Allowed: a missing file (the first call creates it), unfinished calls, a torn last line."""
+    refuse_compressed(file)
     if not os.path.lexists(file) and file.parent.is_dir():
         return 0
     with survey(file) as found:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from openprogram.errors import UsageError
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.reader import CallSummary
+from openprogram.pipeline.log.source import is_compressed_name
 from openprogram.pipeline.log.survey import LeftOut, Survey
 from openprogram.recordings.reading import survey
 from openprogram.recordings.repairing import is_repairable
@@ -45,7 +46,9 @@ class DescribedCall:
 
 @dataclass(frozen=True)
 class Description:
-    """A recording. `header`: None where it has no valid one. `left_out`: calls that aren't whole.
+    """A recording. `size_bytes`: of the file; `content_bytes`: of its lines, more where the file is compressed.
+
+    `header`: None where it has no valid one. `left_out`: calls that aren't whole.
 
     `damage`: the first defect, or None where replay would take the file. `is_repairable`: whether `repair` can do
     something about it.
@@ -53,6 +56,8 @@ class Description:
 
     path: Path
     size_bytes: int
+    content_bytes: int
+    compressed: bool
     line_count: int
     header: dict[str, Any] | None
     calls: tuple[DescribedCall, ...]
@@ -79,6 +84,8 @@ def describe(path: Path, call_index: int | None = None) -> Description:
         return Description(
             path=path,
             size_bytes=path.stat().st_size,
+            content_bytes=found.content_bytes,
+            compressed=is_compressed_name(path),
             line_count=found.line_count,
             header=found.header,
             calls=tuple(_describe_call(found, call) for call in _chosen(found, call_index)),

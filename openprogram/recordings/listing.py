@@ -10,7 +10,8 @@ from openprogram.config import LoadedConfig, Off, Record, Replay
 from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.locks import in_use
-from openprogram.recordings.names import SUFFIX
+from openprogram.pipeline.log.source import is_compressed_name
+from openprogram.recordings.names import recording_id
 from openprogram.recordings.reading import read_strictly
 
 __all__ = ["ListedRecording", "from_timestamp", "is_active", "is_in_use", "list_recordings", "managed_files"]
@@ -33,14 +34,22 @@ class ListedRecording:
 
     @property
     def id(self) -> str:
-        """What commands call it: the file's stem."""
-        return self.path.stem
+        """What commands call it: the file's name without `.jsonl` or `.jsonl.zst`."""
+        return recording_id(self.path) or self.path.name
+
+    @property
+    def compressed(self) -> bool:
+        """Whether its content is; `size_bytes` is that of the file as it is."""
+        return is_compressed_name(self.path)
 
 
 def managed_files(home: Home) -> list[Path]:
-    """Every `*.jsonl` in the managed folder, symlinks and folders of that name included; sorted. None is created."""
+    """Every `*.jsonl` and `*.jsonl.zst` in the managed folder, symlinks and folders of that name included; sorted.
+
+    None is created.
+    """
     folder = home.recordings_folder
-    return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX) if folder.is_dir() else []
+    return sorted(path for path in folder.iterdir() if recording_id(path) is not None) if folder.is_dir() else []
 
 
 def list_recordings(home: Home, config: LoadedConfig) -> list[ListedRecording]:

@@ -8,10 +8,23 @@ from typing import Final
 
 from openprogram.errors import RecordingNotFound, RecordingRefused, UsageError
 from openprogram.home import Home
+from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
 
-__all__ = ["MAX_NAME_LENGTH", "SUFFIX", "check_name", "find_managed", "find_recording", "managed_path", "new_name"]
+__all__ = [
+    "MAX_NAME_LENGTH",
+    "SUFFIX",
+    "check_name",
+    "find_managed",
+    "find_recording",
+    "is_managed",
+    "managed_path",
+    "managed_paths",
+    "new_name",
+    "recording_id",
+]
 
 SUFFIX: Final = ".jsonl"
+_SUFFIXES: Final = (SUFFIX, SUFFIX + COMPRESSED_SUFFIX)
 MAX_NAME_LENGTH: Final = 100  # with its suffix below the 255 bytes of every file system in use
 
 _ALLOWED: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -42,8 +55,9 @@ def _defect(name: str) -> str | None:
         return "it may hold letters, digits, `-`, `_` and `.`, and may not start with `-` or `.`"
     if name.endswith("."):
         return "it may not end with `.`"
-    if name.endswith(SUFFIX):
-        return f"leave `{SUFFIX}` off"
+    for suffix in _SUFFIXES:
+        if name.endswith(suffix):
+            return f"leave `{suffix}` off"
     if _DEVICE.fullmatch(name):
         return "Windows reserves it for a device"
     return None
@@ -59,11 +73,31 @@ def managed_path(home: Home, name: str) -> Path:
     return home.recordings_folder / f"{name}{SUFFIX}"
 
 
+def managed_paths(home: Home, name: str) -> tuple[Path, Path]:
+    """Where the recording of that id may stand: plain, and compressed."""
+    plain = managed_path(home, name)
+    return plain, plain.with_name(plain.name + COMPRESSED_SUFFIX)
+
+
+def recording_id(path: Path) -> str | None:
+    """What commands call a managed file of that name, or None where it isn't a recording's name."""
+    for suffix in _SUFFIXES:
+        if path.name.endswith(suffix) and path.name != suffix:
+            return path.name.removesuffix(suffix)
+    return None
+
+
+def is_managed(home: Home, path: Path) -> bool:
+    """Whether the path is that of a recording in the managed folder, which isn't a symlink itself."""
+    folder = home.recordings_folder
+    return recording_id(path) is not None and path.parent.resolve() == folder.resolve() and not folder.is_symlink()
+
+
 def find_recording(home: Home, given: str) -> Path:
     """The file that `given`, an id or a path, means; absolute. The file need not be a valid recording.
 
-    With a separator it is a path. Otherwise it is the managed recording of that id, or a file in the current folder.
-    Raises RecordingNotFound: neither exists, or both do.
+    With a separator it is a path. Otherwise it is the managed recording of that id or name, or a file in the current
+    folder. Raises RecordingNotFound: neither exists, or more than one does.
     """
     _refuse_odd(given)
     if _is_path(given):
@@ -72,19 +106,20 @@ def find_recording(home: Home, given: str) -> Path:
             raise RecordingNotFound(f"{path}: no such file", next_step=_LIST)
         return path
     # By hand, a file may have come into the folder under a name that we wouldn't give: it counts all the same.
-    managed, local = managed_path(home, given.removesuffix(SUFFIX)), Path(given).absolute()
-    found = [path for path in (managed, local) if os.path.lexists(path)]
-    if not found:
-        raise RecordingNotFound(
-            f"no recording {given!r} in {home.recordings_folder}, and no such file in the current folder",
-            next_step=_LIST,
-        )
-    if len(found) == 2 and managed != local:
+    managed, local = _find_named(home, given), Path(given).absolute()
+    if not os.path.lexists(local) or managed == local:
+        if managed is None:
+            raise RecordingNotFound(
+                f"no recording {given!r} in {home.recordings_folder}, and no such file in the current folder",
+                next_step=_LIST,
+            )
+        return managed
+    if managed is not None:
         raise RecordingNotFound(
             f"{given!r} is ambiguous: a recording in {home.recordings_folder} and a file in the current folder",
             next_step=f"Write ./{given} for the file, or {managed} for the recording.",
         )
-    return found[0]
+    return local
 
 
 def find_managed(home: Home, given: str) -> Path:
@@ -97,18 +132,34 @@ def find_managed(home: Home, given: str) -> Path:
         # Only the folder is resolved: a symlink in it must stay visible as one.
         path = Path(given).absolute()
         path = path.parent.resolve() / path.name
-        if path.parent != home.recordings_folder.resolve() or path.suffix != SUFFIX:
+        if path.parent != home.recordings_folder.resolve() or recording_id(path) is None:
             raise RecordingRefused(
                 path=path,
                 reason=f"is not a recording in {home.recordings_folder}",
                 next_step="Commands delete nothing elsewhere. Delete the file yourself if you don't need it.",
             )
         path = home.recordings_folder / path.name
+        found = path if os.path.lexists(path) else None
     else:
-        path = managed_path(home, given.removesuffix(SUFFIX))
-    if not os.path.lexists(path):
+        found = _find_named(home, given)
+    if found is None:
         raise RecordingNotFound(f"no recording {given!r} in {home.recordings_folder}", next_step=_LIST)
-    return path
+    return found
+
+
+def _find_named(home: Home, given: str) -> Path | None:
+    """The managed file that an id or a file's name means. Raises RecordingNotFound: it is there in both forms."""
+    if recording_id(Path(given)) is not None:
+        named: tuple[Path, ...] = (home.recordings_folder / given,)
+    else:
+        named = managed_paths(home, given)
+    found = [path for path in named if os.path.lexists(path)]
+    if len(found) > 1:
+        raise RecordingNotFound(
+            f"{given!r} is ambiguous: both a plain and a compressed recording are in {home.recordings_folder}",
+            next_step=f"Write {' or '.join(path.name for path in found)}.",
+        )
+    return found[0] if found else None
 
 
 def _refuse_odd(given: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openprogram.errors import RecordingRefused
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.recordings.names import SUFFIX
+from openprogram.recordings.names import SUFFIX, recording_id
 from openprogram.recordings.reading import event_check, survey
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def repair_beside(path: Path) -> "RepairReport | AlreadyWhole":
     """
     from openprogram.pipeline.log.repair import repair_recording  # not at import: it brings all that recording needs
 
-    target = path.with_name(f"{path.stem}.repaired{SUFFIX}")
+    target = path.with_name(f"{recording_id(path) or path.stem}.repaired{SUFFIX}")
     with survey(path) as found:
         if found.damage is None:
             return AlreadyWhole(path, len(found.complete))

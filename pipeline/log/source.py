@@ -5,6 +5,7 @@ What reads lines, and what keeps an index of them, knows offsets in the content 
 
 import io
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -21,6 +22,7 @@ __all__ = [
     "CompressionDefect",
     "PlainSource",
     "is_compressed_name",
+    "missing_library",
     "open_source",
     "refuse_compressed",
 ]
@@ -79,7 +81,7 @@ def refuse_compressed(path: Path) -> None:
         raise RecordingFileError(
             path=path,
             reason="cannot record into a compressed recording",
-            next_step=f"Expand it first: openprogram recordings expand {path}",
+            next_step=f"Expand it first: `openprogram recordings expand {shlex.quote(str(path))}`.",
         )
 
 
@@ -99,7 +101,7 @@ def open_source(path: Path) -> ByteSource:
             raise RecordingFileError(
                 path=path,
                 reason=f"the content is compressed, but the name does not end in {COMPRESSED_SUFFIX}",
-                next_step=f"Rename it: mv {path} {path}{COMPRESSED_SUFFIX}",
+                next_step=f"Give it that name: {path}{COMPRESSED_SUFFIX}",
             )
         return PlainSource(descriptor)
     except BaseException:

@@ -2,7 +2,7 @@
 
 import typer
 
-from openprogram.cli.recordings import looking, removing, repairing, switching
+from openprogram.cli.recordings import compressing, looking, removing, repairing, switching
 
 __all__ = ["app"]
 
@@ -18,3 +18,5 @@ app.command("show")(looking.show)
 app.command("delete")(removing.delete)
 app.command("prune")(removing.prune)
 app.command("repair")(repairing.repair)
+app.command("compress")(compressing.compress)
+app.command("expand")(compressing.expand)

@@ -46,6 +46,7 @@ def list_all(as_json: Annotated[bool, typer.Option("--json", help="Machine-reada
 
 def _state(recording: "ListedRecording") -> str:
     words = ["active"] if recording.active else []
+    words += ["compressed"] if recording.compressed else []
     words += ["in use"] if recording.in_use else []
     words += [f"invalid: {recording.reason}"] if recording.reason is not None else []
     return ", ".join(words)
@@ -57,6 +58,7 @@ def _listed_fields(recording: "ListedRecording") -> dict[str, Any]:
         "path": str(recording.path),
         "call_count": recording.call_count,
         "size_bytes": recording.size_bytes,
+        "compressed": recording.compressed,
         "modified_at": recording.modified_at.isoformat(),
         "valid": recording.reason is None,
         "reason": recording.reason,
@@ -97,7 +99,8 @@ def show(
 
 def _print_description(description: "Description") -> None:
     print_line(f"file    {description.path}")
-    print_line(f"size    {show_size(description.size_bytes)}, {count(description.line_count, 'line')}")
+    content = f" compressed, {show_size(description.content_bytes)} of content" if description.compressed else ""
+    print_line(f"size    {show_size(description.size_bytes)}{content}, {count(description.line_count, 'line')}")
     if description.header is not None:
         fields = {key: value for key, value in description.header.items() if key != "type"}
         print_line(f"header  {json.dumps(fields)}")
@@ -162,6 +165,8 @@ def _described_fields(description: "Description") -> dict[str, Any]:
     return {
         "path": str(description.path),
         "size_bytes": description.size_bytes,
+        "compressed": description.compressed,
+        "content_bytes": description.content_bytes,
         "line_count": description.line_count,
         "header": description.header,
         "not_compared": _not_compared(),

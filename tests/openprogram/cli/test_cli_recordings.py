@@ -154,6 +154,7 @@ def test_list_goes_on_past_a_damaged_file(command: Command, tmp_path: Path) -> N
         "valid",
         "reason",
         "active",
+        "compressed",
         "in_use",
     }
     assert (listed["first"]["valid"], listed["first"]["call_count"], listed["first"]["active"]) == (True, 2, True)

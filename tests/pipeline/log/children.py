@@ -11,6 +11,7 @@ from pathlib import Path
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.reader import open_recording
+from openprogram.pipeline.log.survey import survey_recording
 from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.samples import begin, check_event, delta
 
@@ -77,6 +78,33 @@ def peak_while_opening(path: str) -> None:
     print(reason, time.monotonic() - begun, grown, sep="\n", flush=True)
 
 
+def peak_while_surveying(path: str) -> None:
+    """As `peak_while_opening`, of the lenient reader."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun = time.monotonic()
+    with survey_recording(path, check_event) as survey:
+        damage = survey.damage
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    print(
+        "none" if damage is None else f"{damage.line_number}: {damage.reason}",
+        time.monotonic() - begun,
+        grown,
+        sep="\n",
+    )
+
+
+def peak_while_reading(path: str) -> None:
+    """Reads every call and prints how many there are, and by how many bytes the peak of memory has grown."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with open_recording(path, check_event) as recording:
+        for call_index in range(recording.call_count):
+            recording.request_line(call_index)
+            for _ in recording.event_batches(call_index):
+                pass
+        count = recording.call_count
+    print(count, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, sep="\n")
+
+
 def fork_with_open_sink(path: str) -> None:
     """Parent and forked child both go on with a sink that was opened before the fork."""
     sink = RecordingSink(path)
@@ -96,7 +124,16 @@ def fork_with_open_sink(path: str) -> None:
 
 
 JOBS = {
-    job.__name__: job for job in (record_calls, hold_open, record_until_killed, peak_while_opening, fork_with_open_sink)
+    job.__name__: job
+    for job in (
+        record_calls,
+        hold_open,
+        record_until_killed,
+        peak_while_opening,
+        peak_while_surveying,
+        peak_while_reading,
+        fork_with_open_sink,
+    )
 }
 
 if __name__ == "__main__":
