@@ -13,6 +13,10 @@ from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider, read_recording_file
 from tests.benchmarks.floors import dump_and_write, parse_every_line, validate_every_event
 from tests.benchmarks.measure import Timing, measure
+from tests.benchmarks.memory import memory_rows
+from tests.benchmarks.paced import paced_rows
+from tests.benchmarks.redaction import redaction_rows
+from tests.benchmarks.requests import request_rows
 from tests.benchmarks.workload import MODEL, SESSIONS, Session, SessionProvider, session
 
 _HEADER = (
@@ -31,6 +35,15 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in names or SESSIONS:
             print(_row(name, session(*SESSIONS[name]), Path(folder)), flush=True)  # noqa: T201
+        if not names:
+            _print_the_rest(Path(folder))
+
+
+def _print_the_rest(folder: Path) -> None:
+    print("\n| what | measured | goal |\n| --- | --- | --- |")  # noqa: T201
+    for rows in (lambda: paced_rows(folder), request_rows, redaction_rows, lambda: memory_rows(folder)):
+        for name, measured, goal in rows():
+            print(f"| {name} | {measured} | {goal} |", flush=True)  # noqa: T201
 
 
 def _row(name: str, played: Session, folder: Path) -> str:

@@ -1,0 +1,46 @@
+"""What a growing context costs: each request through the memo, against dumping and redacting it anew."""
+
+import math
+import time
+
+from openprogram.pipeline.json_value import to_json_text
+from openprogram.pipeline.redaction import redact
+from openprogram.pipeline.request_parts import PartMemo
+from openprogram.pipeline.stages.normalize import normalized
+from openprogram.pipeline.stages.redact import clean_request
+from openprogram.providers.codec import ProviderRequestCodec
+from tests.benchmarks.workload import MODEL, Session, session
+
+__all__ = ["request_rows"]
+
+_CODEC = ProviderRequestCodec()
+
+
+def request_rows() -> list[tuple[str, str, str]]:
+    """Name, measured, goal."""
+    played = session(200, 600, 2000)
+    anew, size = _anew(played)
+    copies = Session([context.model_copy(deep=True) for context in played.contexts], played.answers)
+    by_object, by_content = _through_the_memo(played), _through_the_memo(copies)
+    longer = _through_the_memo(session(400, 600, 2000))
+    return [
+        ("large: requests, same objects", f"1/{anew / by_object:.0f} of anew ({size / anew / 1e6:.0f} MB/s)", "≤ 1/25"),
+        ("large: requests, equal objects", f"1/{anew / by_content:.0f} of anew", ""),
+        ("growing session through the memo", f"{size / by_object / 1e6:.0f} MB/s", "≥ 100 MB/s"),
+        ("growth exponent, 200 to 400 calls", f"{math.log2(longer / by_object):.2f} (requests alone)", "≤ 1.4"),
+    ]
+
+
+def _anew(played: Session) -> tuple[float, int]:
+    started, size = time.process_time(), 0
+    for context in played.contexts:
+        size += len(to_json_text(redact(_CODEC.dump((MODEL, context, None))).value))
+    return time.process_time() - started, size
+
+
+def _through_the_memo(played: Session) -> float:
+    memo = PartMemo()
+    started = time.process_time()
+    for context in played.contexts:
+        clean_request(normalized((MODEL, context, None), _CODEC, memo), memo).request.body()
+    return time.process_time() - started
