@@ -15,6 +15,7 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log import convert as module
 from openprogram.pipeline.log.convert import compress_recording, expand_recording
 from openprogram.pipeline.log.lines import LINE_END, CleanEvent, CleanRequest, accept_any_event
+from openprogram.pipeline.log.source import ByteSource
 from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.samples import (
     HEADER,
@@ -119,7 +120,7 @@ def test_a_file_that_changes_while_it_is_compressed_is_given_up(
     measure = module._measure
     content = plain.read_bytes()
 
-    def measure_then_change(source: module.ByteSource) -> module._Content:
+    def measure_then_change(source: ByteSource) -> module._Content:
         found = measure(source)
         plain.write_bytes(content + b"more" if grows else content.replace(b"call 0", b"call 9"))
         return found
