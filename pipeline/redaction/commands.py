@@ -32,22 +32,71 @@ def _user_option(reader: Reader, start: int, end: int) -> Span | None:
 
 _LOGIN_TOOLS: Final = re.compile(
     r"sshpass|mysql|mariadb|twine|login|mongo|redis-cli|valkey-cli|ldap|smbclient|rabbitmqadmin|psexec|evil-winrm"
-    r"|htpasswd|keytool|sqlcmd|clickhouse|influx|cqlsh|kinit|openssl|7z|zip"
+    r"|htpasswd|keytool|sqlcmd|clickhouse|influx|cqlsh|kinit|7z|zip"
 )
+_OPENSSL: Final = re.compile(r"\bopenssl\b")
+_HTTPIE: Final = re.compile(r"(?:\A|[\s$;&|(`])(?:xhs?|https?)(?=\s|\Z)")
 _END_OF_COMMAND: Final = re.compile(r"[\n|;&]")
 
 
 def _password_option(reader: Reader, start: int, end: int) -> Span | None:
     """`sshpass -p …`, `redis-cli -a …`: a short option of a tool that takes a password there."""
     command = reader.context(start, 80)
-    tool = _LOGIN_TOOLS.search(command)
+    option = reader.text[end - 1]
+    if option == "a" and (tool := _HTTPIE.search(command)) and not _END_OF_COMMAND.search(command, tool.end()):
+        return _user_option(reader, start + 1, end)
+    tool = (_OPENSSL if option in "kK" else _LOGIN_TOOLS).search(command)
     if tool is None or _END_OF_COMMAND.search(command, tool.end()):
         return None
     reader.hold = end
     gap = read_gap(reader, end)
-    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close:
-        return None
+    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close or (gap.end == end and option in "akK"):
+        return None  # only some options take their value without a blank: `mysql -p…`
     return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
+
+
+def _openssl_password(reader: Reader, start: int, end: int) -> Span | None:
+    """`openssl enc -pass pass:…`: what follows is the password, whatever it looks like."""
+    if _OPENSSL.search(reader.context(start, 160)) is None:
+        return None
+    return read_value(reader, end, Proof.PLACE, Style())
+
+
+_ARGUMENT: Final = re.compile(r"[^\s\[]*")
+_LOGIN: Final = re.compile(r"[A-Za-z][\w$#]{0,30}/([^/@\s\"'][^@\s\"'/]*)(?:@|\Z)")
+
+
+def _oracle_login(reader: Reader, _start: int, end: int) -> Span | None:
+    """`sqlplus -S scott/tiger@db`: a user and a password, behind the tool's options."""
+    index = end
+    for _ in range(4):
+        stop = reader.run(_ARGUMENT, index, WINDOW)
+        if reader.text[index : index + 1] != "-":
+            break
+        if reader.char(stop) != " ":
+            return None
+        index = stop + 1
+    login = _LOGIN.match(reader.text[index:stop].lstrip("'\""))
+    quoted = reader.text[index : index + 1] in ("'", '"')
+    if login is None or not is_secret_value(login[1], Proof.PLACE if "@" in login[0] else Proof.NAMED):
+        return None
+    begin = index + quoted + login.start(1)
+    return Span(begin, begin + len(login[1]))
+
+
+_ACCOUNT: Final = re.compile(r"[^=;\n\[]*")
+
+
+def _set_password(reader: Reader, _start: int, end: int) -> Span | None:
+    """`SET PASSWORD FOR 'ann'@'%' = '…'`."""
+    reader.hold = reader.end
+    index = reader.run(_ACCOUNT, end, WINDOW)
+    if reader.char(index) != "=":
+        return None
+    gap = read_gap(reader, index)
+    if gap is None or not gap.quote or gap.newline:
+        return None
+    return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
 
 
 def _credentials_literal(reader: Reader, _start: int, end: int) -> Span | None:
@@ -121,7 +170,29 @@ def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
 
 COMMAND_RULES: Final = (
     context_rule("user-option", "curl -u ann:Zx4Qm81Lw https://h.example", "-u¦--user¦--proxy-user¦-U", _user_option),
-    context_rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P", _password_option),
+    context_rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P¦ -k¦ -K", _password_option),
+    context_rule(
+        "openssl-password",
+        "openssl enc -pass pass:horse",
+        " -pass pass:¦ -passin pass:¦ -passout pass:",
+        _openssl_password,
+        source="https://docs.openssl.org/master/man1/openssl-passphrase-options/",
+    ),
+    context_rule(
+        "oracle-login",
+        "sqlplus scott/tiger@db",
+        "sqlplus ¦expdp ¦impdp ¦sqlldr ¦jdbc:oracle:thin:¦jdbc:oracle:oci:",
+        _oracle_login,
+        source="https://docs.oracle.com/en/database/oracle/oracle-database/23/sqpug/starting-SQL-Plus.html",
+    ),
+    context_rule(
+        "sql-set-password",
+        "SET PASSWORD FOR 'ann' = 'Zx4Qm81Lw'",
+        "set password for",
+        _set_password,
+        folded=True,
+        source="https://dev.mysql.com/doc/refman/en/set-password.html",
+    ),
     context_rule(
         "credentials-literal",
         "btoa('ann:Zx4Qm81Lw')",

@@ -10,7 +10,7 @@ from typing import Final
 from openprogram.pipeline.redaction.gaps import Gap, read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof
 from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secrecy
-from openprogram.pipeline.redaction.prose import LEADING_WORDS, value_behind_aside, value_in_prose, value_on_its_line
+from openprogram.pipeline.redaction.prose import DULL_PROSE, LEADING_WORDS, value_behind_aside, value_in_prose, value_on_its_line
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span
@@ -22,7 +22,7 @@ _NAME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 _TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
 #: A word in small letters behind the name, which passes for a secret nowhere but in a URL or in quotes.
-_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62})(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
+_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
 _NAME_ENDS: Final = frozenset(" =:\"'")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
 _HEX: Final = re.compile(r"[0-9a-f]*")
@@ -49,7 +49,11 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     before = reader.before(start, 64)
     left = len(before.rstrip(_NAME_CHARACTERS))
     lead = before[left - 1 : left]
-    if lead not in _ENCODED_LEADS and (dull := _DULL.match(text, name_end)) and not _leads_on(dull, text[start:end]):
+    if (
+        lead not in _ENCODED_LEADS
+        and (dull := _DULL.match(text, name_end))
+        and (not _leads_on(dull, text[start:end]) or DULL_PROSE.match(text, name_end))
+    ):
         return None  # the common case in prose, which what follows would find out slowly
     name = before[left:] + text[start:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
@@ -70,7 +74,8 @@ def _leads_on(dull: re.Match[str], trigger_text: str) -> bool:
     """Whether more may follow: words that lead to a value, or further cookies."""
     if trigger_text.lower() == "cookie":
         return dull[1] != " "
-    return dull[2] in LEADING_WORDS if dull[1] == " " else dull[2] in LEADING_WORDS or dull[2] in SCHEMES
+    word = (dull[2] or "").rstrip(":=")
+    return word in LEADING_WORDS or (dull[1] != " " and word in SCHEMES)
 
 
 def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrecy) -> Span | None:
@@ -121,6 +126,8 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
         return _column(reader, index)
     if gap.newline:
         return value_on_its_line(reader, gap.end) if secrecy >= Secrecy.STRING else None
+    if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
+        return None  # a source of the password, in the way of openssl
     return value_in_prose(reader, gap.end, name, secrecy)
 
 

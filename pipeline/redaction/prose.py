@@ -10,7 +10,7 @@ from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import Style, read_value
 
-__all__ = ["LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
+__all__ = ["DULL_PROSE", "LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
 
 _WORD: Final = re.compile(r"[^\W\d_]*")
 _ASIDE: Final = re.compile(r"[^()\[\n]*")
@@ -19,33 +19,67 @@ _CONNECTORS: Final = _VERBS | frozenset(
     "on for of the my our your user admin account this that now currently still set root de del la für pour".split()
 )
 _OF: Final = frozenset("for of de für pour para".split())
+#: Words with which a refusal echoes what it was given: `Incorrect API key provided: …`.
+_GIVEN: Final = frozenset(
+    "provided supplied given received used passed sent entered specified presented submitted".split()
+)
+#: Words with which one says what is wrong with it; what follows them may be its name as well: `secret not found: …`.
+_REFUSED: Final = frozenset(
+    "you we i not no does has been found exist valid invalid incorrect wrong unknown expired revoked rejected".split()
+)
+_LEADING: Final = _CONNECTORS | _GIVEN | _REFUSED
 #: Words behind a name after which a value may come.
-LEADING_WORDS: Final = _CONNECTORS | {"value", "val", "content"}
+LEADING_WORDS: Final = _LEADING | {"value", "val", "content"}
+
+
+def _dull_words() -> str:
+    """Words that lead to a value, then a word that is none: so it goes in most prose.
+
+    Whatever of these the rule takes for the value, it is a short word in small letters, and those are never removed.
+    """
+    of = "|".join(sorted(word for word in _OF & _LEADING if word.isascii()))
+    leading = "|".join(sorted(word for word in _LEADING - _OF if word.isascii()))
+    return rf" (?:(?:(?:{of}) )++[a-z]{{1,15}} |(?:{leading}) )*+(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+[ ,;\n)<>]"
+
+
+#: Behind a name and a blank, a text in which `value_in_prose` finds nothing, as it would find out slowly.
+DULL_PROSE: Final = re.compile(_dull_words())
+_SAYS_WHICH: Final = frozenset({":", "=", "："})
 
 
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
     proof = Proof.NAMED if name.startswith("--") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
-    expected = False  # whatever word comes next: "for bob"
+    expected = given = refused = False  # `expected`: whatever word comes next: "for bob"
     for _ in range(6):
         end = reader.run(_WORD, index, 16)
         word = reader.text[index:end].lower()
-        if word not in _CONNECTORS and not (expected and word):
+        if word not in _LEADING and not (expected and word):
             break
         expected = word in _OF
-        if word in _VERBS and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
+        given = given or word in _GIVEN
+        refused = refused or word in _REFUSED
+        if word in _VERBS and not given and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
             proof = Proof.NAMED
         gap = read_gap(reader, end)
         if gap is None or gap.end == end or gap.close:
             return None
+        if refused and proof is Proof.NAMED:
+            proof = Proof.NEARBY
         if gap.sep or gap.quote:
+            if given and gap.sep in _SAYS_WHICH and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
+                proof = Proof.NAMED
             return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
         index = gap.end
     return read_value(reader, index, proof, Style(), scheme=False)
 
 
 def value_behind_aside(reader: Reader, index: int) -> Span | None:
-    """`password (changed today): …`; `index` is behind the parenthesis."""
+    """`password (changed today): …`, `API key (…) is invalid`; `index` is behind the parenthesis."""
+    span = read_value(reader, index, Proof.NEARBY, Style(), scheme=False)
+    if span is not None:
+        return span
+    reader.hold = reader.end
     end = reader.run(_ASIDE, index, 48)
     if reader.char(end) != ")":
         return None

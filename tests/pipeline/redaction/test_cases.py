@@ -189,6 +189,34 @@ api-key=<U>
 --password '<P>'
 AWS_SECRET_ACCESS_KEY: <R>
 SecretAccessKey: <R>
+401: Incorrect API key provided: <H>. You can find your API key at https://a.example.
+Incorrect API key provided: <U>.
+Incorrect API key provided: <W>. Look it up.
+Invalid API Key provided: "<R>"
+The API key you provided (<H>) is not valid.
+The API key provided, <H>, is not valid.
+Invalid API key (<U>)
+Your api key: <H> is invalid
+API key not valid: <H>
+API key is not valid: <U>. Please pass a valid API key.
+The api key you entered is <H>
+access token used: <W>
+The access token received was <H>
+User Access Token '<H>' is expired
+Subscription key supplied = <H>
+token passed: '<W>'
+{"message": "Incorrect API key provided: <H>.", "code": "invalid_api_key"}
+openssl enc -aes-256-cbc -salt -k <W> -in a -out b
+openssl enc -d -pass pass:<W> -in a
+openssl aes-256-cbc -K <H> -iv 00
+http -a bob:<P> https://a.example/me
+https -a bob:<W> PUT a.example/x
+SET PASSWORD FOR 'bob'@'%' = '<P>';
+SET PASSWORD FOR bob = PASSWORD('<P>');
+sqlplus -S scott/<W>@db.example
+sqlplus "scott/<W>@db"
+expdp system/<W>@orcl full=y
+jdbc:oracle:thin:scott/<W>@//db.example:1521/x
 """
 
 _NO_SECRETS = r"""
@@ -395,6 +423,34 @@ _START = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 disable(token)\n\n\n@contextmanager\ndef f(): pass
 if signature == stringEndArchive64:
 authorization_token="[REDACTED]" if x else None
+Incorrect API key provided: sk-...abcd. You can find your API key at https://a.example.
+Incorrect API key provided: sk-proj-********************************************abcd.
+Your api key: ****d84a is invalid
+Incorrect API key provided: YOUR_API_KEY.
+Incorrect API key provided: undefined. API key not valid. Please pass a valid API key.
+the key provided: see below; the token provided by step 2
+password is required
+password is required: enter 8 or more
+password is invalid: must contain 1 digit
+token used: 512 tokens; token used: 12.5k
+token received: none
+secret not found: prod/db-1
+token expired: 2026-01-01T00:00:00Z
+token expired 3 days ago
+The security token included in the request is invalid.
+The AWS Access Key Id you provided does not exist in our records.
+No API key provided. API key provided? No: see section 4b.
+API key used in v2 of the client
+private key (ed25519), secret (optional), token (v2), access token (see 4.2b)
+cache key used: deps-1bd8ce9a9f0e4dd6
+key given: value1, key found: user_2
+curl -k https://a.example/x1; ssh -K host1
+http -a bearer https://a.example
+openssl x509 -in a1.pem -passin file:pw1.txt
+sqlplus / as sysdba
+sqlplus -S /nolog @run1.sql
+expdp directory=d1 dumpfile=x1.dmp
+SET PASSWORD FOR bob = @var1
 """
 
 
