@@ -3,8 +3,12 @@
 python -m tests.benchmarks [SESSION …]
 """
 
+import math
 import sys
 import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -41,9 +45,28 @@ def main(names: list[str]) -> None:
 
 def _print_the_rest(folder: Path) -> None:
     print("\n| what | measured | goal |\n| --- | --- | --- |")  # noqa: T201
-    for rows in (lambda: paced_rows(folder), request_rows, redaction_rows, lambda: memory_rows(folder)):
+    parts: list[Callable[[], list[tuple[str, str, str]]]] = [
+        partial(paced_rows, folder),
+        request_rows,
+        partial(_growth_rows, folder),
+        redaction_rows,
+        partial(memory_rows, folder),
+    ]
+    for rows in parts:
         for name, measured, goal in rows():
             print(f"| {name} | {measured} | {goal} |", flush=True)  # noqa: T201
+
+
+def _growth_rows(folder: Path) -> list[tuple[str, str, str]]:
+    """CPU of recording a session of twice the calls, as an exponent: 1 is linear."""
+    seconds = []
+    for calls in (200, 400):
+        played, path = session(calls, 600, 2000), folder / "growth.jsonl"
+        started = time.process_time()
+        anyio.run(_record, played, path)
+        seconds.append(time.process_time() - started)
+        path.unlink()
+    return [("growth exponent, 200 to 400 calls", f"{math.log2(seconds[1] / seconds[0]):.2f}", "≤ 1.4")]
 
 
 def _row(name: str, played: Session, folder: Path) -> str:

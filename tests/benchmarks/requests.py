@@ -1,6 +1,5 @@
 """What a growing context costs: each request through the memo, against dumping and redacting it anew."""
 
-import math
 import time
 
 from openprogram.pipeline.json_value import to_json_text
@@ -22,12 +21,10 @@ def request_rows() -> list[tuple[str, str, str]]:
     anew, size = _anew(played)
     copies = Session([context.model_copy(deep=True) for context in played.contexts], played.answers)
     by_object, by_content = _through_the_memo(played), _through_the_memo(copies)
-    longer = _through_the_memo(session(400, 600, 2000))
     return [
         ("large: requests, same objects", f"1/{anew / by_object:.0f} of anew ({size / anew / 1e6:.0f} MB/s)", "≤ 1/25"),
         ("large: requests, equal objects", f"1/{anew / by_content:.0f} of anew", ""),
         ("growing session through the memo", f"{size / by_object / 1e6:.0f} MB/s", "≥ 100 MB/s"),
-        ("growth exponent, 200 to 400 calls", f"{math.log2(longer / by_object):.2f} (requests alone)", "≤ 1.4"),
     ]
 
 
