@@ -7,6 +7,8 @@ recording on. Loading never creates anything. Keys that this release doesn't kno
 """
 
 import json
+import math
+import os
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -17,10 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from openprogram.errors import ConfigError, UsageError
 from openprogram.home import Home
-from openprogram.state_file import exclusive_writer, replace_content
+from openprogram.state_file import exclusive_writer, open_regular_file, replace_content
 
 __all__ = [
     "KEYS",
+    "MAX_CONFIG_BYTES",
     "MODES",
     "Config",
     "LoadedConfig",
@@ -41,6 +44,9 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 #: What `openprogram config` gets and sets, dotted.
 KEYS: Final = ("record_replay.mode", "record_replay.file")
+
+#: A larger file isn't read, nor written. One with every key has a few hundred bytes.
+MAX_CONFIG_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ class LoadedConfig:
 def load_config(home: Home) -> LoadedConfig:
     """The configuration in `home`; a missing file means defaults. Creates nothing.
 
-    Raises ConfigError: the file can't be read, isn't JSON, or a field isn't valid.
+    Raises ConfigError: the file can't be read, is too large, isn't JSON, or a field isn't valid.
     """
     path = home.config_file
     raw = _read(path)
@@ -161,7 +167,9 @@ def update_config(home: Home, change: Callable[[dict[str, Any]], None]) -> Loade
             _validate(path, raw)  # a damaged file isn't overwritten: it may hold what the user wants back
             change(raw)
             config = _validate(path, raw)
-            replace_content(path, json.dumps(raw, indent=2).encode() + b"\n")
+            replace_content(path, _dump(path, raw))
+    except RecursionError as error:  # deeper than Python follows, though the C reader took it
+        raise _damaged(path, "nested too deeply to be changed") from error
     except OSError as error:
         raise ConfigError(
             path=path,
@@ -200,12 +208,20 @@ def set_record_replay(raw: dict[str, Any], value: RecordReplay) -> None:
             section.update(mode="replay", file=str(file))
 
 
-# ---- reading
+# ---- reading and writing
+
+
+def _dump(path: Path, raw: dict[str, Any]) -> bytes:
+    content = json.dumps(raw, indent=2).encode() + b"\n"
+    if len(content) > MAX_CONFIG_BYTES:  # indented, it can be several times what was read
+        raise _too_large(path)
+    return content
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        content = _read_content(path)
+        raw = json.loads(content, parse_constant=_refuse_constant, parse_float=_parse_float)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -223,8 +239,28 @@ def _read(path: Path) -> dict[str, Any]:
     return raw
 
 
+def _read_content(path: Path) -> bytes:
+    # A symlink is followed, here as when the file is replaced.
+    with os.fdopen(open_regular_file(path, os.O_RDONLY), "rb") as stream:
+        content = stream.read(MAX_CONFIG_BYTES + 1)
+    if len(content) > MAX_CONFIG_BYTES:
+        raise _too_large(path)
+    return content
+
+
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):  # written back it would be `Infinity`, and the file unreadable
+        raise ValueError(f"{text[:40]} is too large a number")
+    return number
+
+
+def _too_large(path: Path) -> ConfigError:
+    return _damaged(path, f"larger than {MAX_CONFIG_BYTES} bytes")
 
 
 def _damaged(path: Path, reason: str, line_number: int | None = None) -> ConfigError:

@@ -1,7 +1,7 @@
 """The errors of configuration, recordings management and commands, in one place.
 
 OpenProgramError
-├── ConfigError        the configuration can't be read, isn't valid, or can't be written
+├── ConfigError        the configuration can't be found, read or written, or isn't valid
 ├── RecordingRefused   a command won't touch this recording: in use, active, a symlink, outside the folder
 ├── RecordingNotFound  no recording has that id or path, or the name is ambiguous
 └── UsageError         an argument is wrong; a command exits with 2 instead of 1
@@ -39,8 +39,8 @@ def _rebuild(kind: type[OpenProgramError], arguments: tuple[Any, ...], attribute
 class ConfigError(OpenProgramError):
     """The configuration can't be used. Raised when it is loaded or changed.
 
-    `path`: the file. `reason`: what is wrong. `field`: dotted, such as `record_replay.mode`, or None.
-    `line_number`: from 1, or None where no line is at fault.
+    `path`: the file, or the state folder as it was chosen. `reason`: what is wrong. `field`: dotted, such as
+    `record_replay.mode`, or None. `line_number`: from 1, or None where no line is at fault.
     """
 
     def __init__(

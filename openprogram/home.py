@@ -13,6 +13,8 @@ from pathlib import Path
 
 import platformdirs
 
+from openprogram.errors import ConfigError
+
 __all__ = ["HOME_VARIABLE", "Home", "find_home", "make_private_folder"]
 
 HOME_VARIABLE = "OPENPROGRAM_HOME"
@@ -49,11 +51,29 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
     `~` is expanded, since a variable set in a file reaches us as written, and a relative path is taken from the
     current folder. Without the variable, platformdirs asks the system (on Linux, `XDG_STATE_HOME` included).
+    Raises ConfigError: there is no such user, current folder, or home folder to start from.
     """
     chosen = environ.get(HOME_VARIABLE)
     if chosen:
-        return Home(Path(chosen).expanduser().absolute(), HOME_VARIABLE)
-    return Home(platformdirs.user_state_path("openprogram", appauthor=False), "default")
+        return Home(_absolute(Path(chosen)), HOME_VARIABLE)
+    folder = platformdirs.user_state_path("openprogram", appauthor=False)
+    if not folder.is_absolute():  # then it would be another one in every current folder
+        raise _not_found(folder, "this user has no home folder")
+    return Home(folder, "default")
+
+
+def _absolute(chosen: Path) -> Path:
+    try:
+        return chosen.expanduser().absolute()
+    except RuntimeError as error:
+        raise _not_found(chosen, f"{HOME_VARIABLE} names a user without a home folder") from error
+    except OSError as error:
+        reason = f"{HOME_VARIABLE} is relative, and there is no current folder: {error.strerror}"
+        raise _not_found(chosen, reason) from error
+
+
+def _not_found(folder: Path, reason: str) -> ConfigError:
+    return ConfigError(path=folder, reason=reason, next_step=f"Set {HOME_VARIABLE} to the absolute path of a folder.")
 
 
 def make_private_folder(folder: Path) -> None:

@@ -7,18 +7,21 @@ A log is about the work and never the work: where a line can't be written it is 
 import fcntl
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.logs import attach_sink, detach_sink, get_logger
+from openprogram.state_file import open_regular_file
 
 __all__ = [
     "LEVELS",
+    "MAX_LINE_BYTES",
     "MAX_LOG_BYTES",
     "LogReading",
     "configure_file_log",
@@ -29,6 +32,9 @@ __all__ = [
 
 #: Above this many bytes the file becomes `openprogram.jsonl.1`, in place of an earlier one.
 MAX_LOG_BYTES: Final = 10 * 1024 * 1024
+
+#: A longer line isn't one of ours: reading counts it as damaged, and holds no more of it than this.
+MAX_LINE_BYTES: Final = 1024 * 1024
 
 #: Least important first.
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
@@ -82,7 +88,7 @@ def _append(path: Path, line: bytes) -> None:
         make_private_folder(path.parent.parent)
         make_private_folder(path.parent)
         _move_aside_if_full(path, len(line))
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = open_regular_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW)
         try:
             os.write(descriptor, line)
         finally:
@@ -90,12 +96,26 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _move_aside_if_full(path: Path, added: int) -> None:
-    if not path.exists() or path.stat().st_size + added <= MAX_LOG_BYTES:
+    try:
+        if not _is_full(path.lstat(), added):
+            return
+        descriptor = open_regular_file(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:  # not written yet, or moved a moment ago
         return
-    with path.open("rb") as full:
-        fcntl.flock(full, fcntl.LOCK_EX)
-        if os.fstat(full.fileno()).st_ino == path.stat().st_ino:  # else another process has done it while we waited
-            path.replace(_older(path))
+    try:
+        # Whoever holds the lock is moving the file, or may never let go: a log doesn't wait for either.
+        with suppress(BlockingIOError, FileNotFoundError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            opened = os.fstat(descriptor)
+            # Else another process has done it in between, and what is open is its new file or the old one.
+            if _is_full(opened, added) and opened.st_ino == path.lstat().st_ino:
+                path.replace(_older(path))
+    finally:
+        os.close(descriptor)
+
+
+def _is_full(status: os.stat_result, added: int) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size + added > MAX_LOG_BYTES
 
 
 def _older(path: Path) -> Path:
@@ -112,20 +132,28 @@ class LogReading:
 def read_log(path: Path, reading: LogReading) -> Iterator[dict[str, Any]]:
     """The events in the log, oldest first, the older file included; damaged lines are counted in `reading`.
 
-    A missing file is an empty one. Raises OSError: a file can't be read.
+    A missing file is an empty one. Raises OSError: a file can't be read, or isn't a regular one.
     """
     for part in (_older(path), path):
         try:
-            stream = part.open("rb")
+            descriptor = open_regular_file(part, os.O_RDONLY)
         except FileNotFoundError:
             continue
-        with stream:
-            for line in stream:
+        with os.fdopen(descriptor, "rb") as stream:
+            for line in _lines(stream):
                 event = _parse(line)
                 if event is None:
                     reading.damaged += 1
                 else:
                     yield event
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines in `stream`; of one that is too long, its beginning, which is no JSON."""
+    while line := stream.readline(MAX_LINE_BYTES):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -1,7 +1,12 @@
-"""Changing a small file in the state folder: one writer at a time, and the whole new content or the old one."""
+"""Opening files in the state folder, and changing a small one: one writer at a time, all of the new content or none.
 
+Anything may stand where a file is expected. `open_regular_file` is the one way to open what may exist already.
+"""
+
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,11 +16,28 @@ from typing import Final
 
 from openprogram.home import make_private_folder
 
-__all__ = ["LOCK_PATIENCE_S", "exclusive_writer", "replace_content"]
+__all__ = ["LOCK_PATIENCE_S", "exclusive_writer", "open_regular_file", "replace_content"]
 
 #: Seconds to wait for another writer; one takes milliseconds.
 LOCK_PATIENCE_S: Final = 10.0
 _LOCK_PAUSE_S: Final = 0.02
+
+
+def open_regular_file(path: Path, flags: int) -> int:
+    """A descriptor of `path`, opened with `flags`; a file that these create is 0600. Never waits.
+
+    A named pipe would wait for its other end, and a device such as /dev/zero never ends.
+    Raises OSError: it can't be opened, or it isn't a regular file. What a symlink leads to counts, unless `flags`
+    hold O_NOFOLLOW.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 @contextmanager
@@ -26,8 +48,7 @@ def exclusive_writer(path: Path) -> Iterator[None]:
     Raises TimeoutError: another process keeps it. OSError: it can't be created.
     """
     make_private_folder(path.parent)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path.with_name(path.name + ".lock"), flags, 0o600)
+    descriptor = open_regular_file(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
     try:
         _wait_for_lock(descriptor)
         yield
@@ -74,7 +95,7 @@ def replace_content(path: Path, content: bytes) -> None:
 def _sync_folder(folder: Path) -> None:
     """Make the new entry survive a power cut too. It is in place already: a file system without this is no failure."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:

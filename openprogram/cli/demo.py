@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from openprogram.cli.program import program_name
-from openprogram.cli.render import print_line, printable
+from openprogram.cli.render import print_line, printable, show_arguments
 from openprogram.cli.state import current_home, current_time, random_suffix
 from openprogram.errors import OpenProgramError
 
@@ -91,5 +91,5 @@ def _print_answers(run: "DemoRun") -> None:
 
 
 def _describe(answer: "AssistantMessage") -> str:
-    asked = [f"{call.name}({call.arguments})" for call in answer.tool_calls]
+    asked = [f"{call.name}({show_arguments(call.arguments)})" for call in answer.tool_calls]
     return printable(" ".join([repr(answer.text), *(f"and asks for {call}" for call in asked)]))

@@ -2,6 +2,9 @@
 
 A recording may hold terminal escapes, bidirectional overrides or rich's markup. Every string that comes from a
 file goes through `printable`, and rich gets `Text` values, in which it reads no markup.
+
+An error's text may come from a provider, which likes to quote the key it refused. What goes to stderr is redacted as
+a recording is; results aren't, since a path has to be exact. A tool call's arguments have a function of their own.
 """
 
 import json
@@ -17,6 +20,8 @@ import typer
 from openprogram.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
 __all__ = [
@@ -28,6 +33,7 @@ __all__ = [
     "print_line",
     "print_table",
     "printable",
+    "show_arguments",
     "show_size",
     "show_time",
     "working",
@@ -64,15 +70,15 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Something beside the result, on stderr; made printable."""
-    typer.echo(printable(text, keep="\n"), err=True)
+    """Something beside the result, on stderr; without secrets, and made printable."""
+    from openprogram.pipeline.redaction import remove_secret_values
+
+    typer.echo(printable(str(remove_secret_values(text)), keep="\n"), err=True)
 
 
 def print_error(message: str, notes: Iterable[str]) -> None:
-    """What went wrong, then what to do, on stderr."""
-    note(f"error: {message}")
-    for line in notes:
-        note(line)
+    """What went wrong, then what to do, on stderr. Redacted as one text: a secret may be told by the line before."""
+    note("\n".join([f"error: {message}", *notes]))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -122,6 +128,16 @@ def ask(question: str, *, yes: bool) -> bool:
             "this deletes files, and there is no terminal to ask at", next_step="Add --yes to delete without asking."
         )
     return typer.confirm(printable(question), err=True)
+
+
+def show_arguments(arguments: "Mapping[str, Any]") -> str:
+    """A tool call's arguments as JSON, without the secrets that a recording would not hold either."""
+    from openprogram.pipeline.redaction import remove_secret_values
+
+    # Below this key redaction knows every name as the tool's own. As text alone, an escape could hide a secret.
+    wrapped = remove_secret_values({"arguments": dict(arguments)})
+    assert isinstance(wrapped, dict)
+    return json.dumps(wrapped["arguments"])
 
 
 def count(number: int, thing: str) -> str:

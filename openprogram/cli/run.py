@@ -1,12 +1,11 @@
 """`openprogram run`: one agent run at the terminal, through whatever the runtime has made of record and replay."""
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from openprogram.cli.render import note, print_line, printable
+from openprogram.cli.render import note, print_line, printable, show_arguments
 from openprogram.errors import OpenProgramError, UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ async def _follow(agent_run: "AgentRun") -> "AgentFinished":
                 case ModelEvent(event=model_event):
                     _show_text(model_event)
                 case ToolStarted(call=call):
-                    note(f"{call.name} {json.dumps(call.arguments)}")
+                    note(f"{call.name} {show_arguments(call.arguments)}")
                 case ToolFinished(call=call, result=result) if result.is_error:
                     note(f"{call.name} failed")
                 case AgentFinished():
@@ -78,6 +77,7 @@ def _show_text(event: "AssistantMessageEvent") -> None:
 
     match event:
         case EventTextDelta(delta=delta):
+            # Not redacted: it is the answer that was asked for, and the terminal is no file.
             typer.echo(printable(delta, keep="\n\t"), nl=False)
         case EventTextEnd():
             print_line()

@@ -1,11 +1,13 @@
 import json
 import multiprocessing
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openprogram.config import (
+    MAX_CONFIG_BYTES,
     Off,
     Record,
     Replay,
@@ -16,6 +18,7 @@ from openprogram.config import (
 )
 from openprogram.errors import ConfigError, UsageError
 from openprogram.home import Home
+from tests.openprogram.not_regular import NOT_REGULAR
 
 
 @pytest.fixture
@@ -236,3 +239,57 @@ def test_setting_a_value_keeps_its_neighbours() -> None:
     set_value(raw, "record_replay.mode", "replay")
 
     assert raw == {"record_replay": {"mode": "replay", "file": "/r/x.jsonl", "color": "red"}}
+
+
+@pytest.mark.parametrize("stands", NOT_REGULAR)
+def test_what_is_no_file_is_an_error_at_once_and_is_left_alone(home: Home, stands: str) -> None:
+    home.folder.mkdir()
+    NOT_REGULAR[stands](home.config_file)
+    before = home.config_file.lstat()
+
+    with pytest.raises(ConfigError, match="can't be read") as failure:
+        load_config(home)
+    with pytest.raises(ConfigError):
+        update_config(home, lambda raw: set_record_replay(raw, Off()))
+
+    assert failure.value.next_step
+    assert home.config_file.lstat().st_ino == before.st_ino
+
+
+@pytest.mark.parametrize("stands", NOT_REGULAR)
+def test_what_stands_where_the_lock_should_be_is_an_error_and_changes_nothing(home: Home, stands: str) -> None:
+    path = write_config(home, "{}")
+    NOT_REGULAR[stands](path.with_name("config.json.lock"))
+
+    with pytest.raises(ConfigError, match="can't be written"):
+        update_config(home, lambda raw: set_record_replay(raw, Off()))
+
+    assert path.read_text() == "{}"
+
+
+def test_a_file_that_is_too_large_is_an_error_and_not_read_whole(home: Home) -> None:
+    path = write_config(home, "")
+    os.truncate(path, 1 << 40)  # sparse
+
+    with pytest.raises(ConfigError, match=f"larger than {MAX_CONFIG_BYTES} bytes"):
+        load_config(home)
+
+
+HARD_TO_WRITE_BACK = {
+    "too large with indents": '{"a": [' + ", ".join(["[0]"] * 150_000) + "]}",
+    "infinite": '{"a": 1e999}',
+    "deep": '{"a": ' + "[" * 950 + "]" * 950 + "}",
+    "long number": '{"a": ' + "9" * 5000 + "}",
+    "lone surrogate": '{"a": "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("content", HARD_TO_WRITE_BACK.values(), ids=HARD_TO_WRITE_BACK)
+def test_a_change_leaves_a_file_that_can_be_read_or_the_old_one(home: Home, content: str) -> None:
+    path = write_config(home, content)
+    try:
+        update_config(home, lambda raw: set_value(raw, "record_replay.file", "/r/x.jsonl"))
+    except ConfigError:
+        assert path.read_text() == content
+    else:
+        assert load_config(home).file == Path("/r/x.jsonl")

@@ -3,6 +3,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from openprogram.errors import ConfigError
 from openprogram.home import find_home, make_private_folder
 
 
@@ -43,3 +44,30 @@ def test_a_private_folder_is_0700_and_one_that_exists_keeps_its_mode(tmp_path: P
 
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "open").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_user_who_does_not_exist_is_an_error_that_names_the_variable() -> None:
+    with pytest.raises(ConfigError, match="OPENPROGRAM_HOME names a user") as failure:
+        find_home({"OPENPROGRAM_HOME": "~no-such-user/state"})
+
+    assert failure.value.path == Path("~no-such-user/state")
+    assert failure.value.next_step
+
+
+def test_a_relative_path_without_a_current_folder_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(ConfigError, match="there is no current folder") as failure:
+        find_home({"OPENPROGRAM_HOME": "state"})
+
+    assert failure.value.next_step
+
+
+def test_a_default_that_would_depend_on_the_current_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platformdirs, "user_state_path", lambda *_, **__: Path("~/.local/state/openprogram"))
+
+    with pytest.raises(ConfigError, match="no home folder"):
+        find_home({})

@@ -1,8 +1,11 @@
+import fcntl
 import json
 import logging
 import multiprocessing
+import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from openprogram import logs
 from openprogram.home import Home
 from openprogram.logs import LogReading, configure_file_log, configure_terminal_log, get_logger, read_log
 from openprogram.pipeline.logs import detach_sink
+from tests.openprogram.not_regular import NOT_REGULAR
 
 
 @pytest.fixture
@@ -176,3 +180,57 @@ def test_reading_counts_damaged_lines_and_goes_on(home: Home) -> None:
 
 def test_a_missing_log_is_an_empty_one(home: Home) -> None:
     assert list(read_log(home.log_file, LogReading())) == []
+
+
+@pytest.mark.parametrize("stands", NOT_REGULAR)
+def test_where_the_log_is_no_file_a_line_is_dropped_at_once_and_reading_is_an_error(home: Home, stands: str) -> None:
+    home.log_file.parent.mkdir(parents=True)
+    NOT_REGULAR[stands](home.log_file)
+    configure_file_log(home)
+
+    get_logger().error("replay.mismatch", call_index=0)
+
+    with pytest.raises(OSError):
+        list(read_log(home.log_file, LogReading()))
+
+
+def test_a_pipe_with_a_reader_gets_no_line(home: Home) -> None:
+    home.log_file.parent.mkdir(parents=True)
+    os.mkfifo(home.log_file)
+    reader = os.open(home.log_file, os.O_RDONLY | os.O_NONBLOCK)
+    configure_file_log(home)
+
+    get_logger().error("replay.mismatch", call_index=0)
+
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_a_full_file_that_another_program_keeps_locked_delays_nobody(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "MAX_LOG_BYTES", 10)
+    home.log_file.parent.mkdir(parents=True)
+    home.log_file.write_text("x" * 20 + "\n")
+    configure_file_log(home)
+    with home.log_file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        get_logger().error("replay.mismatch", call_index=0)
+
+    assert [line["event"] for line in read_log(home.log_file, LogReading())] == ["replay.mismatch"]
+
+
+def test_a_line_without_end_is_one_damaged_line_and_not_held_whole(home: Home) -> None:
+    home.log_file.parent.mkdir(parents=True)
+    home.log_file.write_bytes(b"x" * (20 * logs.MAX_LINE_BYTES) + b"\n")
+    configure_file_log(home)
+    get_logger().error("replay.mismatch", call_index=0)
+    reading = LogReading()
+
+    tracemalloc.start()
+    events = [line["event"] for line in read_log(home.log_file, reading)]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert (events, reading.damaged) == (["replay.mismatch"], 1)
+    assert peak < 8 * logs.MAX_LINE_BYTES

@@ -1,6 +1,7 @@
 import errno
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,14 @@ from typer.main import get_command
 
 from openprogram import __version__
 from openprogram.cli import app as app_module
-from openprogram.errors import OpenProgramError
+from openprogram.errors import OpenProgramError, UsageError
 from openprogram.pipeline.errors import RecordingFileError
 from tests.openprogram.cli.command import Command, run_process
+from tests.openprogram.not_regular import NOT_REGULAR
 from tests.openprogram.recording_files import write_recording
+
+#: Looks like a vendor's, and opens nothing.
+KEY = "sk-proj-abcdEFGH1234567890abcdEFGH1234567890"
 
 
 @pytest.fixture
@@ -115,17 +120,149 @@ def test_an_expected_error_is_a_message_and_the_next_step(
 
 
 def test_debug_shows_the_traceback(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_status_raise(monkeypatch, OpenProgramError("It broke."))
+    make_status_raise(monkeypatch, OpenProgramError("It broke.", next_step="Mend it."))
 
-    with pytest.raises(OpenProgramError):
-        app_module.main(["--debug", "recordings", "status"])
+    finished = command("--debug", "recordings", "status")
+
+    assert finished.code == 1
+    assert finished.err.startswith("Traceback (most recent call last):\n  File ")
+    assert finished.err.endswith("OpenProgramError: It broke.\nMend it.\n")
 
 
-def test_a_defect_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    make_status_raise(monkeypatch, ZeroDivisionError())
+def test_a_defect_of_ours_is_not_hidden(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_status_raise(monkeypatch, ZeroDivisionError("oh"))
 
-    with pytest.raises(ZeroDivisionError):
-        app_module.main(["recordings", "status"])
+    finished = command("recordings", "status")
+
+    assert finished.code == 1
+    assert finished.err.startswith("Traceback (most recent call last):\n  File ")
+    assert finished.err.endswith("ZeroDivisionError: oh\n")
+
+
+REFUSED = f"Error code: 401 - {{'error': {{'message': 'Incorrect API key provided: {KEY}. Look it up'}}}}"
+
+
+@pytest.mark.parametrize("debug", [[], ["--debug"]], ids=["message", "traceback"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OpenProgramError(REFUSED),
+        OpenProgramError("It broke.", next_step=REFUSED),
+        UsageError(REFUSED),
+        RecordingFileError(path=Path("/r.jsonl"), reason=REFUSED),
+        OSError(errno.EACCES, REFUSED),
+        ValueError(REFUSED),
+        ExceptionGroup("several", [ValueError(REFUSED)]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_error_shows_a_key_whatever_it_is_and_however_it_is_shown(
+    command: Command, monkeypatch: pytest.MonkeyPatch, error: Exception, debug: list[str]
+) -> None:
+    make_status_raise(monkeypatch, error)
+
+    finished = command(*debug, "recordings", "status")
+
+    assert KEY not in finished.out + finished.err
+    assert "Incorrect API key provided: [secret removed]" in finished.err
+
+
+def run_in_shell(home: Path, command: str) -> tuple[int, str, str]:
+    """`openprogram`, in a shell line that may close its streams: the exit code, and what it printed all the same."""
+    finished = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m openprogram {command}"],
+        env={**os.environ, "OPENPROGRAM_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return finished.returncode, finished.stdout, finished.stderr
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("--version", 0),
+        ("--help", 0),
+        ("config get", 0),
+        ("recordings list", 0),
+        ("recordings prune --older-than-days 1", 0),
+        ("nonsense", 2),
+        ("config get nonsense", 2),
+        ("recordings show nothing", 1),
+        ("--verbose logs", 0),
+    ],
+)
+def test_a_closed_stream_swallows_what_it_would_have_shown_and_changes_nothing_else(
+    tmp_path: Path, line: str, code: int, closing: str
+) -> None:
+    whole = run_in_shell(tmp_path, line)
+    expected = (code, "" if ">&-" in closing.split() else whole[1], "" if "2>&-" in closing else whole[2])
+
+    assert whole[0] == code
+    assert run_in_shell(tmp_path, f"{line} {closing}") == expected
+
+
+def test_what_is_printed_to_a_closed_stream_ends_up_in_no_file(tmp_path: Path) -> None:
+    """The next file that is opened would get its number."""
+    program = """
+import os, subprocess, sys
+from openprogram.cli import app
+with open(sys.argv.pop(1), "w") as first:
+    pass
+def command():
+    with open(sys.argv[1], "w") as file:
+        assert file.fileno() > 2, file.fileno()
+        os.write(1, b"raw")
+        subprocess.run(["echo", "from a child"], check=True)
+        print("printed")
+app.app = lambda **_: command()
+app.main()
+"""
+    shell = f"{shlex.join([sys.executable, '-c', program, str(tmp_path / 'a'), str(tmp_path / 'b')])} <&- >&-"
+    finished = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60)
+
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
+    assert (tmp_path / "b").read_text() == ""
+
+
+@pytest.mark.parametrize("arguments", [["config", "path"], ["recordings", "list"], ["logs"]], ids=" ".join)
+def test_a_state_folder_that_cannot_be_found_is_a_message_and_the_next_step(arguments: list[str]) -> None:
+    finished = run_process(Path("~no-such-user/x"), *arguments)
+
+    assert (finished.code, finished.out) == (1, "")
+    assert finished.err.splitlines() == [
+        "error: ~no-such-user/x: OPENPROGRAM_HOME names a user without a home folder",
+        "Set OPENPROGRAM_HOME to the absolute path of a folder.",
+    ]
+
+
+@pytest.mark.parametrize("stands", NOT_REGULAR)
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("config.json", ["config", "get"]),
+        ("config.json", ["config", "set", "record_replay.mode", "off"]),
+        ("config.json", ["recordings", "status"]),
+        ("config.json.lock", ["recordings", "off"]),
+        ("logs/openprogram.jsonl", ["logs"]),
+        ("logs/openprogram.jsonl.1", ["logs", "--tail", "1"]),
+    ],
+)
+def test_whatever_stands_where_a_file_should_be_a_command_ends_with_a_message(
+    command: Command, name: str, arguments: list[str], stands: str
+) -> None:
+    path = command.home.folder / name
+    path.parent.mkdir(parents=True)
+    NOT_REGULAR[stands](path)
+
+    finished = command(*arguments)
+
+    assert finished.code == 1
+    assert finished.err.startswith(f"error: {command.home.folder}/")
+    assert "Traceback" not in finished.err
 
 
 def test_an_error_does_not_send_escapes_to_the_terminal(command: Command) -> None:

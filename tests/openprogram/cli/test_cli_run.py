@@ -228,3 +228,46 @@ def test_another_server_is_an_api_a_url_and_an_id() -> None:
 def test_both_ways_at_once_are_refused() -> None:
     with pytest.raises(UsageError):
         choose_model("openai:x", None, None, "y")
+
+
+KEY = "sk-proj-abcdEFGH1234567890abcdEFGH1234567890"
+
+
+@pytest.mark.parametrize("options", [[], ["--debug"], ["--verbose"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [f"AssistantMessage(api='scripted', stop_reason='error', error_message='Incorrect API key provided: {KEY}')"],
+        [f"[tool_call('calculate', {{'expression': 'Bearer {KEY}'}})]", "'done'"],
+        [f"[tool_call('calculate', {{'headers': {{'x-api-key': '{KEY}'}}}})]", "'done'"],
+        [f"[tool_call('read_file', {{'signature': '{KEY}'}})]", "'done'"],
+    ],
+    ids=["refused", "text", "header", "name of the protocol"],
+)
+def test_no_key_in_an_error_or_in_arguments_reaches_the_terminal(
+    tmp_path: Path, answers: list[str], options: list[str]
+) -> None:
+    finished = run(tmp_path, "hi", answers, *options)
+
+    assert KEY not in finished.out + finished.err
+    assert "[secret removed" in finished.err
+
+
+def test_a_recorded_run_is_not_stopped_by_what_stands_where_the_log_should_be(tmp_path: Path) -> None:
+    run_process(tmp_path, "recordings", "record", "--name", "first")
+    (tmp_path / "logs").mkdir()
+    os.mkfifo(tmp_path / "logs" / "openprogram.jsonl")
+
+    finished = run(tmp_path, "hi", ["'hello'"])
+
+    assert (finished.code, finished.out) == (0, "hello\n")
+
+
+def test_a_configuration_that_cannot_be_found_or_read_fails_the_run_and_calls_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+    for home in (tmp_path, Path("~no-such-user/x")):
+        finished = run(home, "hi", ["'hello'"])
+
+        assert (finished.code, finished.out) == (1, "")
+        assert finished.err.startswith("error: ")
+        assert "Traceback" not in finished.err

@@ -5,7 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from openprogram.cli.render import ask, note, print_json, print_line, print_table, printable, show_size, show_time
+from openprogram.cli.render import (
+    ask,
+    note,
+    print_error,
+    print_json,
+    print_line,
+    print_table,
+    printable,
+    show_arguments,
+    show_size,
+    show_time,
+)
 from openprogram.errors import UsageError
 
 HOSTILE = "\x1b[2J\x07\x9b31m\u202eevil\u2028\ud800\r\x00"
@@ -85,3 +96,48 @@ def test_sizes_have_a_readable_unit(size: int, shown: str) -> None:
 
 def test_times_are_utc() -> None:
     assert show_time(datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)) == "2025-01-02 03:04:05Z"
+
+
+KEY = "sk-proj-abcdEFGH1234567890abcdEFGH1234567890"
+
+
+def test_every_way_to_speak_beside_the_result_is_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    note(f"refused: {KEY}")
+    print_error(f"refused: {KEY}", [f"Is {KEY} yours?"])
+
+    shown = capsys.readouterr().err
+    assert KEY not in shown
+    assert shown.count("[secret removed]") == 3
+
+
+def test_an_error_without_a_secret_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    path = "/home/someone/.local/state/openprogram/recordings/20250102-030405-ab12cd.jsonl"
+    print_error(f"{path}: no such recording", [f"Write it again: {path}"])
+
+    assert capsys.readouterr().err == f"error: {path}: no such recording\nWrite it again: {path}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": f"curl -H 'x-api-key: {KEY}' https://host"},
+        {"headers": {"Authorization": f"Bearer {KEY}"}},
+        {"password": "tr0ub4dor&3-" + KEY},
+        {"signature": KEY, "call_id": KEY},
+        {"text": "".join(f"{character}" for character in KEY) + "\u00e9\n"},
+        {KEY: ["nested", {"deep": KEY}]},
+    ],
+    ids=lambda arguments: next(iter(arguments))[:9],
+)
+def test_arguments_are_shown_without_secrets_wherever_they_stand(arguments: dict[str, object]) -> None:
+    shown = show_arguments(arguments)
+
+    assert KEY not in shown
+    assert "[secret removed" in shown
+    json.loads(shown)
+
+
+def test_arguments_without_secrets_are_shown_as_they_are() -> None:
+    arguments = {"expression": "6 * 7", "signature": "def f(x)", "rows": [1, None, {"id": "a"}]}
+
+    assert json.loads(show_arguments(arguments)) == arguments
