@@ -193,7 +193,8 @@ class RequestText:
                 pieces.append(part)
             else:
                 pieces += (part.head, part.stamp, part.tail)
-        body = b"".join(pieces) + LINE_END
+        pieces.append(LINE_END)
+        body = b"".join(pieces)
         if len(body) > MAX_LINE_BYTES - _RESERVED_BYTES:
             reason = f"{len(body):,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}"
             raise RecordingValueError(field_path="the request", reason=reason)
