@@ -7,6 +7,7 @@ from openprogram.pipeline.redaction.fields import after_name
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
 from openprogram.pipeline.redaction.lines import TELLING, lone_line
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
+from openprogram.pipeline.redaction.prose import DULL_PROSE
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
 from openprogram.pipeline.redaction.spans import Span, rest_of
@@ -16,11 +17,15 @@ __all__ = ["CONTEXT_RULES"]
 
 _FOREIGN_LETTERS: Final = re.compile(r"[^\W\d_A-Za-z]*")
 _LETTERS: Final = re.compile(r"[^\W\d_]*")
+#: A word in small letters behind the name, which is no value and leads to none.
+_DULL_WORD: Final = re.compile(r" [а-яё]{1,16}+[ ,;.\n]")
 
 
 def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
     """`пароль: …`, `contraseña …`, `密码：…`."""
     if not reader.at_word_start(start) and reader.text[start].isascii():
+        return None
+    if DULL_PROSE.match(reader.text, end) or _DULL_WORD.match(reader.text, end):
         return None
     ascii_only = reader.text[end - 1].isascii()
     name_end = reader.run(_LETTERS if ascii_only else _FOREIGN_LETTERS, end, 12)

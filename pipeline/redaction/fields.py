@@ -19,10 +19,11 @@ from openprogram.pipeline.redaction.values import SCHEMES, Style, read_cookies, 
 __all__ = ["FIELD_RULES"]
 
 _NAME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+_NAME_SET: Final = frozenset(_NAME_CHARACTERS)
 _TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
-#: A word in small letters behind the name, which passes for a secret nowhere but in a URL or in quotes.
-_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
+#: A word in small letters, or a short one, behind the name: it passes for a secret nowhere but in a URL or in quotes.
+_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
 _NAME_ENDS: Final = frozenset(" =:\"'")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
 _HEX: Final = re.compile(r"[0-9a-f]*")
@@ -30,7 +31,7 @@ _PERCENT_CODE: Final = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]{2,16})[ ]\Z")
 _WORD: Final = re.compile(r"[A-Za-z]*")
 _HEADER_CELLS: Final = re.compile(r"[\w .-]*(?:[,;\t][\w .-]*)*")
-_HEADER: Final = re.compile(r"[,;\t][^\n]*\Z")
+_SEPARATORS: Final = frozenset(",;\t")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
 _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
@@ -39,33 +40,34 @@ _ACCESSORS: Final = "{ get; set; } = "
 
 def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     text = reader.text
-    if text[start] not in "pPaAcCsS" and reader.char(end).isalpha():
+    after = text[end : end + 1] or reader.char(end)
+    if after.isalpha() and text[start] not in "pPaAcCsS":
         return None  # keyboard, tokens: the word goes on
-    if text[end : end + 1] == "-" and text[start:end] == "key":
+    if after == "-" and text[start:end] == "key":
         hexadecimal = reader.run(_HEX, end + 1, 33)
         if hexadecimal - end == 33:  # a Mailgun key
             return Span(end + 1, hexadecimal)
-    name_end = end if text[end : end + 1] in _NAME_ENDS else reader.run(_NAME_RIGHT, end, 40)
-    before = reader.before(start, 64)
-    left = len(before.rstrip(_NAME_CHARACTERS))
-    lead = before[left - 1 : left]
+    name_end = end if after in _NAME_ENDS else reader.run(_NAME_RIGHT, end, 40)
+    begin = start
+    lead = text[start - 1] if start > 0 and start > reader.floor else ""
+    if lead in _NAME_SET:
+        before = reader.before(start, 64)
+        left = len(before.rstrip(_NAME_CHARACTERS))
+        begin, lead = start - len(before) + left, before[left - 1 : left]
     if (
         lead not in _ENCODED_LEADS
         and (dull := _DULL.match(text, name_end))
         and (not _leads_on(dull, text[start:end]) or DULL_PROSE.match(text, name_end))
     ):
         return None  # the common case in prose, which what follows would find out slowly
-    name = before[left:] + text[start:name_end]
+    name = text[begin:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
         name, lead = name[code.end() :], "?"
     name = name.lstrip(".")
-    if (
-        len(name) == 3
-        and lead == " "
-        and (word := _LAST_WORD.search(before, 0, left))
-        and word[1].lower() in KEY_OWNERS
-    ):
-        name = f"{word[1]}_{name}"  # `api key`, in prose
+    if lead == " " and len(name) == 3 and (word := _LAST_WORD.search(reader.before(begin, 18))):
+        owner = word[1]
+        if owner.lower() in KEY_OWNERS:
+            name = f"{owner}_{name}"  # `api key`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
 
@@ -74,8 +76,8 @@ def _leads_on(dull: re.Match[str], trigger_text: str) -> bool:
     """Whether more may follow: words that lead to a value, or further cookies."""
     if trigger_text.lower() == "cookie":
         return dull[1] != " "
-    word = (dull[2] or "").rstrip(":=")
-    return word in LEADING_WORDS or (dull[1] != " " and word in SCHEMES)
+    word = (dull[2] or "").lower()
+    return word.rstrip(":=") in LEADING_WORDS if dull[1] == " " else word in LEADING_WORDS or word in SCHEMES
 
 
 def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrecy) -> Span | None:
@@ -122,7 +124,7 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
     if gap.text == " " and reader.literal(gap.end, _ACCESSORS):
         gap = read_gap(reader, gap.end + len(_ACCESSORS) - 2) or gap
         return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote)) if gap.quote else None
-    if gap.newline and _HEADER.search(reader.context(index, 96)):
+    if gap.newline and not _SEPARATORS.isdisjoint(_line_before(reader, index)):
         return _column(reader, index)
     if gap.newline:
         return value_on_its_line(reader, gap.end) if secrecy >= Secrecy.STRING else None
@@ -186,13 +188,13 @@ def _login(reader: Reader, gap: Gap, style: Style) -> Span | None:
 
 def _column(reader: Reader, index: int) -> Span | None:
     """A column of a table with separators: the value stands in the same column of the next line."""
-    head = reader.context(index, 96).rsplit("\n", 1)[-1]
-    if _HEADER_CELLS.fullmatch(head) is None:
-        return None
-    column = len(re.findall(r"[,;\t]", head))
     end = reader.run(_REST_OF_HEADER, index, 80)
     if reader.char(end) not in ("\n", "\r"):
         return None
+    head = _line_before(reader, index)
+    if _HEADER_CELLS.fullmatch(head) is None:
+        return None
+    column = sum(head.count(separator) for separator in _SEPARATORS)
     index = reader.run(_LINE_END, end, 2)
     for _ in range(column):
         index = reader.run(_CELL, index, WINDOW)
@@ -201,6 +203,11 @@ def _column(reader: Reader, index: int) -> Span | None:
         index += 1
     reader.hold = index
     return read_value(reader, index, Proof.NEARBY, Style(cell=True))
+
+
+def _line_before(reader: Reader, index: int) -> str:
+    """The line up to `index`, or its last 96 characters."""
+    return reader.context(index, 96).rpartition("\n")[2]
 
 
 _REST_OF_HEADER: Final = re.compile(r"[\w ,;\t.-]*")

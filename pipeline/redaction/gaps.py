@@ -1,6 +1,7 @@
 """What stands between a name and its value: quotes, blanks and a separator, plain or encoded for a URL or HTML."""
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.reader import NeedMore, Reader
@@ -69,12 +70,21 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     encoded = "%" in text
     if encoded or "&" in text:
         text = _CODE.sub(lambda code: chr(int(code[1], 16)) if code[1] else _ENTITIES[code[2]], text)
+    form = _read_form(text)
+    if form is None:
+        return None
+    close, sep, opening, quote, slashes = form
+    if not quote and end < reader.end and reader.text[end] in _PREFIXES and reader.char(end + 1) in ("'", '"'):
+        quote, end = reader.text[end + 1], end + 2
+        reader.hold = end
+    return Gap(end, text, close, sep, opening, quote, slashes, encoded)
+
+
+@lru_cache(maxsize=1024)
+def _read_form(text: str) -> tuple[str, str, str, str, int] | None:
+    """What closes the name, the separator, what opens the value, its quote and the backslashes before that."""
     form = _FORM.fullmatch(text)
     if form is None:
         return None
     opening = form["open"]
-    quote = opening.lstrip("(\\")[:1]
-    if not quote and end < reader.end and reader.text[end] in _PREFIXES and reader.char(end + 1) in ("'", '"'):
-        quote, end = reader.text[end + 1], end + 2
-        reader.hold = end
-    return Gap(end, text, form["close"], form["sep"], opening, quote, opening.count("\\"), encoded)
+    return form["close"], form["sep"], opening, opening.lstrip("(\\")[:1], opening.count("\\")

@@ -32,10 +32,11 @@ class Proof(IntEnum):
 
 _STAND_IN: Final = re.compile(
     r"""(?ix) [<$%{*…@] | \#[0-9a-f]{3,8}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
+    | __\w+__$ | [\[({]{2} | \d\*[a-z(] | [^\[]{0,16}\[[^\]]{0,32}(?:a-z|0-9)
     | (?:your|my|the|a|an|some|any|example|dummy|fake|sample|insert|enter|replace|put|todo|fixme)[-_ ]
     | (?:your|my)[A-Z]
     | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
-    | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias)[:/]
+    | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias|urn)[:/]
     | [~.]{0,2}/
     """
 )
@@ -45,8 +46,9 @@ _WORDS_WITHOUT_SECRET: Final = frozenset(
     unknown empty missing invalid valid expired redacted removed masked value username user field type default
     var let const self this new return yes no on off ok char unset set disabled enabled auto inherit prompt stdin
     changeme placeholder test example credential credentials authentication auth authorization and or not in is
-    x-oauth-basic keep file env plain jwt oauth oauth2 saml ldap ntlm digest negotiate""".split()
+    x-oauth-basic keep file env plain api jwt oauth oauth2 saml ldap ntlm digest negotiate""".split()
 )
+_JOINTS: Final = re.compile(r"[-_]")
 _ALGORITHM: Final = re.compile(
     r"(?i)(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|argon|bcrypt|pbkdf|scrypt|ed|p|x|oauth|curve|secp|int|uint|float|v|http"
     r"|level|ipv|key|token|password|secret|arg|param|var|field|col|line|page|step|test|user|part|item|foo|bar)"
@@ -63,10 +65,14 @@ _CODE: Final = re.compile(
     | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
     | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
     | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
-    | [A-Za-z][A-Za-z_-]{0,30}[:=]$ """
+    | [A-Za-z][A-Za-z_-]{0,30}[:=]$
+    | x-[a-z]+(?:-[a-z]+)*\d{0,3}$                          # x-amz-content-sha256
+    | (?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}$ """
 )
 _WORD_LIKE: Final = re.compile(
-    r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3})+[A-Z]{0,4}"
+    r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+"
+    r"|(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3}|(?:As|At|By|Id|In|Is|Of|On|Or|To|Up)(?![a-z])"
+    r"|[A-Z]{1,3}\d{1,4}(?=[A-Z][a-z]{2}))+[A-Z]{0,4}"
 )
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
 _HAS_DIGIT: Final = re.compile(r"\d")
@@ -79,7 +85,10 @@ _PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*"
 
 def is_stand_in(value: str) -> bool:
     """Whether `value` only stands for a secret: empty, a template, a mask, a reference, a type, a keyword."""
-    return not value or _STAND_IN.match(value) is not None or value.strip("\"'`;,.)(").lower() in _WORDS_WITHOUT_SECRET
+    if not value or _STAND_IN.match(value) is not None:
+        return True
+    bare = value.strip("\"'`;,.)(").lower()
+    return bare in _WORDS_WITHOUT_SECRET or _WORDS_WITHOUT_SECRET.issuperset(_JOINTS.split(bare))
 
 
 def is_random(value: str, *, least: int = 16) -> bool:
@@ -111,7 +120,7 @@ def _looks_secret(value: str, proof: Proof) -> bool:
             return True
         if digit:
             return len(value) >= 12 and value.isdigit()
-        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value) is not None)
+        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value, 1) is not None)
     if len(value) < 8 or not digit or not letter:
         return is_random(value, least=20)
     if _SYMBOL.search(value, 1) and len(value) >= 10 and value != value.lower():

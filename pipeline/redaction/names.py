@@ -124,7 +124,7 @@ def name_secrecy(name: str) -> Secrecy:
     before = words[-2] if len(words) > 1 else ""
     if joined in _EXACT:
         return Secrecy.STRING
-    if last == "token" and before in _PLAIN_TOKENS:
+    if (last == "token" and before in _PLAIN_TOKENS) or last == "tiktoken":
         return Secrecy.NONE
     if joined.endswith(_SECRET_ENDS) or last in _SECRET_WORDS or (last == "pass" and before):
         return Secrecy.STRING

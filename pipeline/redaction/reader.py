@@ -107,7 +107,7 @@ class Reader:
 
     def at_word_start(self, index: int) -> bool:
         """Whether a word may begin at `index`: no letter, digit or `_` before it, or a terminal's colour code."""
-        if index <= max(self.floor, 0):
+        if index <= 0 or index <= self.floor:
             return True
         previous = self.text[index - 1]
         if previous == "_" or previous.isalnum():

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, find_trigger, first_start, has_trigger, open_trigger
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, first_start, has_trigger, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
@@ -98,31 +98,35 @@ class Scanner:
                 return span
         limit = reader.end if reader.closed else open_trigger(reader, self._position)
         position, first = self._position, None
+        text, end, floor = reader.text, reader.end, reader.floor
+        pattern, rows = search_of(text)
+        search = pattern.search
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
-            reach = reader.end if first is None else first.start + MAX_SUFFIX
-            found = find_trigger(reader.text, position, reach)
-            if first is not None and (found is None or found.anchor >= first.start) and limit >= first.start:
+            found = search(text, position) if first is None else search(text, position, first.start + MAX_SUFFIX)
+            anchor = found.start() if found else end
+            if first is not None and anchor >= first.start and limit >= first.start:
                 return first
-            if found is None or found.anchor >= limit:
+            if found is None or anchor >= limit:
                 break
-            reader.hold = reader.end
+            offset, match = rows[found.lastindex or 0]
+            reader.hold = end
             try:
-                span = found.rule.match(reader, found.start, found.end) if found.start >= reader.floor else None
+                span = match(reader, anchor - offset, found.end()) if anchor - offset >= floor else None
             except NeedMore:
                 if first is None:
-                    self._position = found.anchor
+                    self._position = anchor
                 self._wait(pieces, first, reader.hold)
                 return None
             except Stop:
                 span = None
-            position = found.anchor + 1
+            position = anchor + 1
             if span is not None and (first is None or span.start < first.start):
                 first = span
+            if first is not None and position >= first.start:
+                return first
             if first is None:
                 self._position = position
-            elif position >= first.start:
-                return first
         if first is not None:
             self._wait(pieces, first, reader.end)
         elif reader.closed:

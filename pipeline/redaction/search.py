@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case, rarity
+from openprogram.pipeline.redaction.spans import Match
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger"]
+__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger", "search_of"]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -44,6 +45,10 @@ class Found(NamedTuple):
     rule: Rule
 
 
+def _nothing(_reader: Reader, _start: int, _end: int) -> None:
+    """In the place of group 0, which is all of the match and no trigger."""
+
+
 class _Search:
     """One regular expression for many literals; its groups, all empty, say which one was found."""
 
@@ -55,6 +60,8 @@ class _Search:
             if anchor.isascii() or not ascii_only:
                 alternatives.append(re.escape(anchor) + self._behind(rows))
         self.pattern: Final = re.compile("|".join(alternatives))
+        #: By the number of the group: where the anchor stands in its literal, and the rule's match.
+        self.rows: Final[list[tuple[int, Match]]] = [(0, _nothing), *((t.anchor, rule.match) for t, rule in self.groups)]
 
     def _behind(self, rows: list[tuple[Trigger, Rule]]) -> str:
         """What stands behind an anchor. Plain characters first: they leave most anchors at the first look."""
@@ -123,6 +130,15 @@ _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t
 def has_trigger(text: str) -> bool:
     """Whether any rule may have something to say about `text`."""
     return (_ASCII if text.isascii() else _ALL).pattern.search(text) is not None
+
+
+def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
+    """The search for the triggers of `text`, for the scanner's loop, which every trigger passes.
+
+    Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule.
+    """
+    search = _ASCII if text.isascii() else _ALL
+    return search.pattern, search.rows
 
 
 def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:

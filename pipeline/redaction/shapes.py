@@ -19,7 +19,7 @@ def _placeholder(_reader: Reader, start: int, _end: int) -> Span | None:
 
 _CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.~+/=-]*")
 _CREDENTIAL_REST: Final = rest_of(re.compile(r"(?:[A-Za-z0-9_~+/=-]|\.(?=[A-Za-z0-9_~+/=-]))*"))
-_ATTRIBUTE: Final = re.compile(r"[a-z_]+=")
+_ATTRIBUTE: Final = re.compile(r"[a-z_-]+=(?!=)")
 _BLANKS: Final = re.compile(r"(?:[ \t]|%20)*")
 
 
@@ -33,8 +33,8 @@ def _scheme(reader: Reader, start: int, end: int) -> Span | None:
     reader.hold = value
     head = reader.run(_CREDENTIAL, value, WINDOW)
     found = reader.text[value:head].rstrip(".")
-    if _ATTRIBUTE.fullmatch(found):
-        return None  # Bearer realm="…"
+    if _ATTRIBUTE.match(found):
+        return None  # Bearer realm="…", basic method=…
     return Span(value, value, _CREDENTIAL_REST) if is_secret_value(found, Proof.NAMED) else None
 
 

@@ -82,6 +82,7 @@ def token_rule(
 
 _KEBAB: Final = re.compile(r"[A-Za-z]+(?:[_-]{1,2}[A-Za-z]+)*[_-]?\d{0,2}")
 
+_SMALL: Final = re.compile(r"[a-z_-]*")
 _NOT_YET: Final = ("your", "xxx", "...")
 
 
@@ -89,6 +90,7 @@ def kebab(body: str) -> bool:
     """`sk-` begins keys of many services and class names of style sheets, which are words and small numbers."""
     if (
         len(body) < 6
+        or _SMALL.fullmatch(body)
         or (("-" in body or len(body) < 20) and _KEBAB.fullmatch(body))
         or body.lower().startswith(_NOT_YET)
     ):

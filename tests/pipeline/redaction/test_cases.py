@@ -451,6 +451,24 @@ sqlplus / as sysdba
 sqlplus -S /nolog @run1.sql
 expdp directory=d1 dumpfile=x1.dmp
 SET PASSWORD FOR bob = @var1
+token          = 1*tchar
+token = r"[-!#$%&'*+.^_`|~0-9a-zA-Z]+"
+ident_pattern_token = f'([{uni.xid_start}][{uni.xid_continue}]+)'
+elif token == "#bygroup":
+basic method=c14n2
+enc = from_tiktoken("cl100k_base")
+(None, 'joe', 'password', 'proxy.example.com:3128')
+APIKeyRequiredError:\n\n          BetaSlackChannelSetUpSettingsConflictError:\n
+auth: WorkloadIdentityAuth | X509WorkloadIdentity | None
+auth: _BearerAuth | _BedrockSigV4Auth
+HEADERS = ("authorization", "x-amz-content-sha256")
+"ClientSecret",\n    "ClientSecretExpiresAt",
+ROOT_KEY = '__root__'
+ACCESS_KEY = '__key__'
+api_key='oauth-credentials'
+api_key = 'api-key-not-set'
+TYPES = {"jwt": "urn:ietf:params:oauth:token-type:jwt2"}
+openssl enc -aes-256-cbc -in a1 -out b1
 """
 
 
