@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from openprogram.pipeline.log.source import CompressionDefect
+from openprogram.pipeline.log.source import CompressionDefect, FileState, file_state
 
 if sys.version_info >= (3, 14):
     from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
@@ -48,6 +48,9 @@ class CompressedSource:
 
     def reader(self) -> "io.BufferedReader[Any]":
         return io.BufferedReader(_RawContent(self._descriptor), _PIECE_BYTES)
+
+    def state(self) -> FileState:
+        return file_state(self._descriptor)
 
     def read_range(self, start: int, end: int) -> bytes:
         with self._lock:

@@ -27,7 +27,7 @@ from openprogram.pipeline.log.lines import (
 )
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import RawLine, scan_lines
-from openprogram.pipeline.log.source import ByteSource, open_source
+from openprogram.pipeline.log.source import ByteSource, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
@@ -105,9 +105,17 @@ class Recording:
     `path`; `header`: the header line; `calls`: a CallSummary a call, by call_index.
     """
 
-    def __init__(self, path: Path, source: ByteSource, header: dict[str, Any], calls: Sequence[CallSummary]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        source: ByteSource,
+        opened: FileState,
+        header: dict[str, Any],
+        calls: Sequence[CallSummary],
+    ) -> None:
         self.path, self.header, self.calls = path, header, calls
         self._source = source
+        self._opened = opened
         self._close = weakref.finalize(self, source.close)
 
     @property
@@ -119,18 +127,21 @@ class Recording:
         """`model`, `context` and `options` as recorded. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
+            self._refuse_rewritten()
             return summary.read_request(self._source)
 
     def request_line(self, call_index: int) -> bytes:
         """The request line as it stands in the file. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
+            self._refuse_rewritten()
             return summary.read_request_line(self._source)
 
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
+            self._refuse_rewritten()
             yield from summary.read_events(self._source)
 
     def events(self, call_index: int) -> Iterator[dict[str, JsonValue]]:
@@ -140,6 +151,12 @@ class Recording:
                 with unchanged(self.path, self.calls[call_index]):
                     event = load_payload(payload)
                 yield event
+
+    def _refuse_rewritten(self) -> None:
+        """Raises LineDefect where the file was written since it was opened, other than by appending to it."""
+        now = self._source.state()
+        if now.changed_ns != self._opened.changed_ns and now.size <= self._opened.size:
+            raise LineDefect("it was written over")
 
     def close(self) -> None:
         """Let the file go; safe to call twice."""
@@ -176,11 +193,13 @@ def open_recording(path: PathLike, check_event: CheckEvent) -> Recording:
     path = Path(path)
     source = open_source(path)
     try:
+        with file_errors(path, "read"):
+            opened = source.state()  # before the first line is read, so that no write goes unnoticed
         header, calls = index_lines(path, source, check_event)
     except BaseException:
         source.close()
         raise
-    return Recording(path, source, header, calls)
+    return Recording(path, source, opened, header, calls)
 
 
 def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tuple[dict[str, Any], list[CallSummary]]:

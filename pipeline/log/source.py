@@ -7,7 +7,7 @@ import io
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.files import file_errors, open_existing
@@ -20,7 +20,9 @@ __all__ = [
     "COMPRESSED_SUFFIX",
     "ByteSource",
     "CompressionDefect",
+    "FileState",
     "PlainSource",
+    "file_state",
     "is_compressed_name",
     "missing_library",
     "open_source",
@@ -41,6 +43,19 @@ class CompressionDefect(OSError):
     """
 
 
+class FileState(NamedTuple):
+    """`size`: bytes of the file; `changed_ns`: when it was last written, Unix nanoseconds."""
+
+    size: int
+    changed_ns: int
+
+
+def file_state(descriptor: int) -> FileState:
+    """What the file of a descriptor is like now. Raises OSError."""
+    found = os.fstat(descriptor)
+    return FileState(found.st_size, found.st_mtime_ns)
+
+
 class ByteSource(Protocol):
     """The content of one opened file. Offsets count bytes of the content, from 0. Close it."""
 
@@ -49,6 +64,9 @@ class ByteSource(Protocol):
 
     def read_range(self, start: int, end: int) -> bytes:
         """The bytes from `start` to `end`, fewer where the content ends before. Raises OSError."""
+
+    def state(self) -> FileState:
+        """What the file is like now. Raises OSError."""
 
     def close(self) -> None:
         """Let the file go. Once."""
@@ -65,6 +83,9 @@ class PlainSource:
 
     def read_range(self, start: int, end: int) -> bytes:
         return read_range(self._descriptor, start, end)
+
+    def state(self) -> FileState:
+        return file_state(self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -10,6 +10,7 @@ import pytest
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_DEPTH
+from openprogram.pipeline.log.lines import accept_any_event
 from openprogram.pipeline.log.reader import open_recording
 from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.samples import (
@@ -442,9 +443,16 @@ def test_a_file_cut_anywhere_gives_whole_events_and_then_an_error(path: Path, le
         assert events == [delta(f"0.{index}") for index in range(len(events))]
 
 
+def write_over_unseen(path: Path, lines: list[bytes]) -> None:
+    """As a writer does that sets the file's time back: what is read has to tell by itself."""
+    before = path.stat()
+    write_file(path, lines)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 def test_a_file_whose_lines_moved_is_noticed(path: Path) -> None:
     with open_recording(write_file(path, two_calls()), check_event) as recording:
-        write_file(path, [HEADER, *call_lines(1), *call_lines(0)])  # every line as long as the one it replaces
+        write_over_unseen(path, [HEADER, *call_lines(1), *call_lines(0)])  # every line as long as the one it replaces
         for read in (recording.request, lambda call_index: list(recording.events(call_index))):
             with pytest.raises(RecordingFileError) as failure:
                 read(0)
@@ -455,7 +463,7 @@ def test_fewer_lines_in_the_same_bytes_are_noticed(path: Path) -> None:
     one, other = (b" " + json.dumps(event_line(0, index)).encode() + b"\n" for index in range(2))
     write_file(path, [HEADER, request_line(0), one, other, end_line(0, 2)])
     with open_recording(path, check_event) as recording:
-        write_file(path, [HEADER, request_line(0), one[:-1] + b" " * len(other) + b"\n", end_line(0, 2)])
+        write_over_unseen(path, [HEADER, request_line(0), one[:-1] + b" " * len(other) + b"\n", end_line(0, 2)])
         with pytest.raises(RecordingFileError) as failure:
             list(recording.events(0))
         assert "1 events are left of 2" in failure.value.reason
@@ -467,3 +475,28 @@ def test_a_file_overwritten_with_noise_is_noticed(path: Path) -> None:
         for read in (recording.request, lambda call_index: list(recording.events(call_index))):
             with pytest.raises(RecordingFileError):
                 read(0)
+
+
+@pytest.mark.parametrize("read", ["request", "request_line", "events"])
+def test_content_written_over_with_other_content_of_the_same_length_is_not_served(path: Path, read: str) -> None:
+    """Every line still parses, and every index is right: only the file's time tells."""
+    with RecordingSink(path) as sink:
+        writer = begin(sink)
+        writer.write([delta("hello")])
+        writer.end("complete")
+    with open_recording(path, accept_any_event) as recording:
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b'"hello"', b'"HELLO"').replace(b'["hi"]', b'["HI"]'))
+        with pytest.raises(RecordingFileError) as failure:
+            list(recording.events(0)) if read == "events" else getattr(recording, read)(0)
+        assert failure.value.reason == "the file changed after it was opened: it was written over"
+        assert failure.value.call_index == 0
+
+
+def test_a_recording_that_another_process_appends_to_is_served_all_the_same(path: Path) -> None:
+    with RecordingSink(path) as sink:
+        begin(sink).end("complete")
+        with open_recording(path, accept_any_event) as recording:
+            begin(sink).end("complete")
+            assert recording.call_count == 1
+            assert recording.request(0)["model"] == {"id": "m"}
