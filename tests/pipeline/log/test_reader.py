@@ -443,7 +443,7 @@ def test_a_file_cut_anywhere_gives_whole_events_and_then_an_error(path: Path, le
         assert events == [delta(f"0.{index}") for index in range(len(events))]
 
 
-def write_over_unseen(path: Path, lines: list[bytes]) -> None:
+def write_over_unseen(path: Path, lines: list[Any]) -> None:
     """As a writer does that sets the file's time back: what is read has to tell by itself."""
     before = path.stat()
     write_file(path, lines)
