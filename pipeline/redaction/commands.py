@@ -70,6 +70,7 @@ def _oracle_login(reader: Reader, _start: int, end: int) -> Span | None:
     """`sqlplus -S scott/tiger@db`: a user and a password, behind the tool's options."""
     index = end
     for _ in range(4):
+        reader.hold = index
         stop = reader.run(_ARGUMENT, index, WINDOW)
         if reader.text[index : index + 1] != "-":
             break
@@ -152,7 +153,7 @@ def _aws_output(reader: Reader, _start: int, end: int) -> Span | None:
 def _quoted_next(reader: Reader, _start: int, end: int) -> Span | None:
     """A quoted value right behind the words: `IDENTIFIED BY '…'`."""
     gap = read_gap(reader, end)
-    if gap is None or not gap.quote or gap.sep:
+    if gap is None or gap.sep or reader.text[gap.end - 1] not in ("'", '"'):
         return None
     return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
 

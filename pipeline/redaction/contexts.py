@@ -41,10 +41,10 @@ _BLANKS: Final = re.compile(r"[ \t]*")
 _REST_OF_CELL: Final = rest_of(_CELL, "[")
 
 
-def _table_cell(reader: Reader, _start: int, end: int) -> Span | None:
+def _table_cell(reader: Reader, start: int, end: int) -> Span | None:
     """A cell of a Markdown table under, or beside, a telling word not far above."""
-    if reader.text[end : end + 1] in _NO_VALUE:
-        return None
+    if reader.text[end : end + 1] in _NO_VALUE or reader.before(start, 1) == "|":
+        return None  # a rule, an empty cell, `a || b` in code
     index = reader.run(_BLANKS, end, 16)
     reader.hold = index
     if not reader.char(index).isalnum():

@@ -25,6 +25,7 @@ _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
 #: A word in small letters, or a short one, behind the name: it passes for a secret nowhere but in a URL or in quotes.
 _DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
 _NAME_ENDS: Final = frozenset(" =:\"'")
+_BASE64_LEADS: Final = frozenset("/+=")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
 _HEX: Final = re.compile(r"[0-9a-f]*")
 _PERCENT_CODE: Final = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
@@ -35,6 +36,10 @@ _SEPARATORS: Final = frozenset(",;\t")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
 _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
+#: First words of functions to which something else than the value is given.
+_MAKERS: Final = ("create", "get", "make", "parse", "read", "find", "next", "expect", "match", "emit")
+#: Words before `token`, in prose, that make it a place in a list or a text.
+_LIST_WORDS: Final = frozenset("page pagination continuation cursor sync stop eos bos pad".split())
 _ACCESSORS: Final = "{ get; set; } = "
 
 
@@ -64,10 +69,9 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
         name, lead = name[code.end() :], "?"
     name = name.lstrip(".")
-    if lead == " " and len(name) == 3 and (word := _LAST_WORD.search(reader.before(begin, 18))):
-        owner = word[1]
-        if owner.lower() in KEY_OWNERS:
-            name = f"{owner}_{name}"  # `api key`, in prose
+    if lead == " " and len(name) in (3, 5) and (word := _LAST_WORD.search(reader.before(begin, 18))):
+        if (owner := word[1].lower()) in (KEY_OWNERS if len(name) == 3 else _LIST_WORDS):
+            name = f"{owner}_{name}"  # `api key`, `page token`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
 
@@ -86,11 +90,13 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     if gap is None:
         return None
     if not gap.sep and not gap.quote:
-        return _without_separator(reader, index, gap, name, secrecy)
+        return _without_separator(reader, index, gap, name, lead, secrecy)
     if gap.sep == "(" and not gap.quote:
         return value_behind_aside(reader, gap.end) if gap.text == " (" else None
     if gap.sep in (",", ";") and not (gap.close and gap.quote):
         return _column(reader, index) if secrecy >= Secrecy.STRING else None
+    if gap.text == "::" or (gap.sep == "(" and name.lower().startswith(_MAKERS)):
+        return None  # ModulePass::doFinish, createToken('GTE0PRE')
     if (gap.newline and (gap.sep in ("=", ":=") or ")" in gap.close)) or (gap.sep.startswith("==") and not gap.quote):
         return None  # an empty assignment, a signature above its docstring, a comparison
     if gap.close and gap.sep == "," and _value_word(reader, gap.end):
@@ -108,7 +114,7 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     return span
 
 
-def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy: Secrecy) -> Span | None:
+def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Span | None:
     if gap.newline and (gap.close or gap.text.strip(" ")) and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
     if gap.close:
@@ -127,14 +133,15 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, secrecy:
     if gap.newline and not _SEPARATORS.isdisjoint(_line_before(reader, index)):
         return _column(reader, index)
     if gap.newline:
-        return value_on_its_line(reader, gap.end) if secrecy >= Secrecy.STRING else None
+        base64 = lead in _BASE64_LEADS or len(name) > 32  # the end of a line of it: `…/96aNUcPw`
+        return value_on_its_line(reader, gap.end) if secrecy >= Secrecy.STRING and not base64 else None
     if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
         return None  # a source of the password, in the way of openssl
     return value_in_prose(reader, gap.end, name, secrecy)
 
 
 def _proof(gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Proof:
-    bare = name.lower().strip("-.0123456789")
+    bare = name.lower().strip("-_.0123456789")
     if bare == "key" or (bare.endswith(("sig", "signature")) and lead not in ("?", "&")):
         return Proof.ALONE  # outside a URL, a signature is a digest as a rule
     if secrecy < Secrecy.STRING:

@@ -32,7 +32,7 @@ class Proof(IntEnum):
 
 _STAND_IN: Final = re.compile(
     r"""(?ix) [<$%{*…@] | \#[0-9a-f]{3,8}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
-    | __\w+__$ | [\[({]{2} | \d\*[a-z(] | [^\[]{0,16}\[[^\]]{0,32}(?:a-z|0-9)
+    | \S{0,24}%[sr(] | __\w+__$ | [\[({]{2} | \d\*[a-z(] | [^\[]{0,16}\[[^\]]{0,32}(?:a-z|0-9)
     | (?:your|my|the|a|an|some|any|example|dummy|fake|sample|insert|enter|replace|put|todo|fixme)[-_ ]
     | (?:your|my)[A-Z]
     | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
@@ -50,29 +50,32 @@ _WORDS_WITHOUT_SECRET: Final = frozenset(
 )
 _JOINTS: Final = re.compile(r"[-_]")
 _ALGORITHM: Final = re.compile(
-    r"(?i)(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|argon|bcrypt|pbkdf|scrypt|ed|p|x|oauth|curve|secp|int|uint|float|v|http"
+    r"(?i)(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|argon|bcrypt|pbkdf|scrypt|ed|p|x|mt|oauth|curve|secp|int|uint|float|v|http"
     r"|level|ipv|key|token|password|secret|arg|param|var|field|col|line|page|step|test|user|part|item|foo|bar)"
-    r"[-_]?\d{1,5}(?:[-_a-z]{0,3})"
+    r"[-_]?\d{1,5}(?:[-_a-z]{0,3}|-[a-z]+)"
 )
 _NUMBERISH: Final = re.compile(
-    r"(?i)[-+]?[\d.,_:/-]+(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+"
+    r"(?i)[-+]?[\d.,_:/-]+(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+[ul]{0,3}"
     r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d+(?:\.\d+)+[-+.\w]{0,12}|\d+/\d+"
 )
 _DIGEST: Final = re.compile(r"(?i)(?:sha\d{1,3}|md5)[:=-]")
 _CODE: Final = re.compile(
-    r"""(?x) [A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)+[;,)]?$     # self.token, mock.sentinel.token1
-    | [A-Za-z_][\w.]{0,40}[(\[<]                     # getenv(…), Optional[…]
+    r"""(?x) [A-Za-z_][\w-]*(?:\??\.[A-Za-z_]\w*)+[;,)]*$     # self.token, mock.sentinel.token1
+    | [A-Za-z_][\w.]{0,60}[(\[<]                     # getenv(…), Optional[…]
     | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
     | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
     | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
     | [A-Za-z][A-Za-z_-]{0,30}[:=]$
+    | [A-Z]{2,6}-\d{1,3}$ | [\w-]+[ ][\w-]+=$                  # PKCS-12, GoogleLogin Auth=
+    | \w*_(?:token|key|secret|password|passwd|value)s?$ | [a-z]+(?:-[a-z]+)*/[a-z]+$
+    | [a-z][\w.]*(?:\$\w+){2}                              # module$exports$parts
     | x-[a-z]+(?:-[a-z]+)*\d{0,3}$                          # x-amz-content-sha256
     | (?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}$ """
 )
 _WORD_LIKE: Final = re.compile(
     r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+"
-    r"|(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3}|(?:As|At|By|Id|In|Is|Of|On|Or|To|Up)(?![a-z])"
-    r"|[A-Z]{1,3}\d{1,4}(?=[A-Z][a-z]{2}))+[A-Z]{0,4}"
+    r"|(?:re|do|to|is|k|m|e)?(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3}|Ed\d{3,5}"
+    r"|(?:As|At|By|Id|In|Is|No|Of|On|Or|To|Up)(?![a-z])|[A-Z]{1,3}\d{1,4}(?=[A-Z]{1,6}[a-z]{2}|\Z)|V\d(?:alpha|beta)\d)+[A-Z]{0,4}"
 )
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
 _HAS_DIGIT: Final = re.compile(r"\d")
@@ -80,7 +83,8 @@ _HAS_LETTER: Final = re.compile(r"[^\W\d_]")
 _SYMBOL: Final = re.compile(r"[!?*^%$#@]")
 _STRONG: Final = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_.-]{8,40}[!?*^%$#@&~]")
 _MIXED: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{16}")
-_PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*")
+_PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*(?: \d{1,2})?")
+_SENTENCE: Final = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){2}[,.;:]? ")
 
 
 def is_stand_in(value: str) -> bool:
@@ -103,7 +107,9 @@ def is_secret_value(value: str, proof: Proof) -> bool:
     if proof is Proof.PLACE:
         return not is_stand_in(value)
     if proof is Proof.DATA:
-        return len(value) >= 4 and not _PHRASE.fullmatch(value) and not is_stand_in(value) and not _is_code(value)
+        if len(value) < 4 or _PHRASE.fullmatch(value) or _SENTENCE.match(value):
+            return False
+        return not is_stand_in(value) and not _is_code(value)
     return _looks_secret(value, proof) and not is_stand_in(value) and not _is_code(value)
 
 

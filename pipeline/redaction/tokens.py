@@ -40,6 +40,10 @@ def _any(body: str) -> bool:
     return (not body.islower() and not body.isupper()) or any(c.isdigit() for c in body)
 
 
+#: A digest, in whose base64 any prefix may stand by chance: `sha256=qaN-fw_…`.
+_DIGEST: Final = re.compile(r"sha\d{3}[=:-][A-Za-z0-9_+/-]{0,72}\Z")
+
+
 def _token(body: str, least: int, accept: Callable[[str], bool], *, head: int, word_start: bool, stays: bool) -> Match:
     run, rest = _runs(body)
     swallow = rest_of(rest)
@@ -50,7 +54,9 @@ def _token(body: str, least: int, accept: Callable[[str], bool], *, head: int, w
         reader.hold = begin = end if stays else start
         stop = reader.run(run, end, head)
         found = reader.text[end:stop].rstrip(".")
-        return Span(begin, end, swallow) if len(found) >= least and accept(found) else None
+        if len(found) < least or not accept(found) or _DIGEST.search(reader.before(start, 80)):
+            return None
+        return Span(begin, end, swallow)
 
     return match
 
@@ -83,7 +89,8 @@ def token_rule(
 _KEBAB: Final = re.compile(r"[A-Za-z]+(?:[_-]{1,2}[A-Za-z]+)*[_-]?\d{0,2}")
 
 _SMALL: Final = re.compile(r"[a-z_-]*")
-_NOT_YET: Final = ("your", "xxx", "...")
+#: What follows `sk-` in the names of SSH key types, and stand-ins.
+_NOT_YET: Final = ("ecdsa-sha2-", "ssh-ed25519", "your", "xxx", "...")
 
 
 def kebab(body: str) -> bool:

@@ -102,6 +102,22 @@ def _know(key: str) -> _Key:
     return known
 
 
+#: Short strings seen before in which no rule has anything to look at: roles, types, names of tools and models.
+_PLAIN: Final[set[str]] = set()
+_MAX_PLAIN: Final = 48
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no rule has anything to look at in `text`."""
+    if has_trigger(text):
+        return False
+    if len(text) <= _MAX_PLAIN:
+        if len(_PLAIN) >= _MAX_KEYS:
+            _PLAIN.clear()
+        _PLAIN.add(text)
+    return True
+
+
 class _Walk:
     """One walk. `count`: places replaced so far."""
 
@@ -142,7 +158,7 @@ class _Walk:
             redacted: JsonValue = item
             if isinstance(item, str):
                 if not (known.untouched and not mode.free and _is_untouched(known.untouched, value)):
-                    if place is not Place.LOOK or has_trigger(item):
+                    if place is not Place.LOOK or (item not in _PLAIN and not _is_plain(item)):
                         redacted = self.look(item, mode, place, name)
                     if scope is not None and isinstance(redacted, str):
                         scope.saw(name, redacted)

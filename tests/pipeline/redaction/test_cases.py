@@ -469,6 +469,33 @@ api_key='oauth-credentials'
 api_key = 'api-key-not-set'
 TYPES = {"jwt": "urn:ietf:params:oauth:token-type:jwt2"}
 openssl enc -aes-256-cbc -in a1 -out b1
+#define CKO_PRIVATE_KEY 0x00000003UL
+@GNUTLS_BAG_SECRET: PKCS-12
+#define SN_eSignature_88 "id-smime-mod-ets-eSignature-88"
+using ModulePass::doFinalization;
+kNoUseLargePages | kNoPrintHelpOrVersionOutput | kNoInitializeV8 // pass
+__token = "mt19937"
+passes || edge?.from?.isWorkspace2),
+def encode_private(private_key: ed25519.Ed25519PrivateKey): pass
+private_key = ed25519.Ed25519PrivateKey.from_private_bytes(raw)
+pip/_vendor/platformdirs/version.py,sha256=qaN-fw_htIgKUVXoAuAEVgKxQu3tZ9qE2eiKkWIS7LA,411
+A basic reStructuredText role
+error is identified by `code: 'ERR_INVALID_CHAR'`
+headers["authorization"] = "GoogleLogin Auth="
+TLDAHkY7FkXicnGah5xyf23dKUlRWnFSKsZ4UWKJWsZ7uW7EvV/96aNUcPw\nnXS3qT6gpf+2SQMT2iLM7XGCK5nPOrf1LXLI\n
+TLDAHkY7FkXicnGah5xyf23dKUlRWnFSKsZ4UWKJWsZ7uW7EvV396aNUcPw\nnXS3qT6gpf+2SQMT2iLM7XGCK5nPOrf1LXLI\n
+"pvkPassword": "Private key password 1"
+def f() -> "PrivateKey":\n    '''Loads a key in PKCS#1 DER format.'''
+Gets the token of this V1beta1TokenReviewSpec. Sets the auth_session of this V1ISCSIVolumeSource.
+ACCESS_TOKEN = "auth-request-type/at"
+# "-----BEGIN RSA PRIVATE KEY-----...",
+headers = {"X-aws-ec2-metadata-token": imdsv2_session_token}
+string "sk-ecdsa-sha2-nistp256@openssh.com" sk-ssh-ed25519@openssh.com
+tokens.EofToken = module$contents$google3$third_party$tokens
+decryption_key: Base64-encoded key
+LOG.debug('GetToken: key=%s%s')
+Next page token: eav1OzQB0OM8rLdGXOEsyQWSG
+createToken('GTE0PRE', '^\\s*'); getToken('user_token1')
 """
 
 
