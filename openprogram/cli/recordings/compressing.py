@@ -17,9 +17,10 @@ _KEEP = typer.Option("--keep", "-k", help="Leave the file that was read where it
 
 
 def compress(given: Annotated[str, _GIVEN], keep: Annotated[bool, _KEEP] = False) -> None:
-    """Compress a recording into a .jsonl.zst, which every command reads.
+    """Compress a recording. Every command reads it.
 
-    In the state folder it replaces the plain file, once it has been checked to hold the same. Elsewhere both stay.
+    The new file's name ends in .jsonl.zst. In the state folder it replaces the plain file, once it has been checked.
+    Elsewhere both stay.
     """
     from openprogram.recordings.compressing import compress
 
@@ -29,7 +30,7 @@ def compress(given: Annotated[str, _GIVEN], keep: Annotated[bool, _KEEP] = False
 
 
 def expand(given: Annotated[str, _GIVEN], keep: Annotated[bool, _KEEP] = False) -> None:
-    """Turn a compressed recording into the plain file that it was.
+    """Expand a compressed recording.
 
     In the state folder it replaces the compressed file, once it has been checked. Elsewhere both stay.
     """
