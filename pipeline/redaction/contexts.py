@@ -18,7 +18,7 @@ __all__ = ["CONTEXT_RULES"]
 _FOREIGN_LETTERS: Final = re.compile(r"[^\W\d_A-Za-z]*")
 _LETTERS: Final = re.compile(r"[^\W\d_]*")
 #: A word in small letters behind the name, which is no value and leads to none.
-_DULL_WORD: Final = re.compile(r" [а-яё]{1,16}+[ ,;.\n]")
+_DULL_WORD: Final = re.compile(r"[а-яё]{0,12}+ [а-яё]{1,16}+[ ,;.\n]")
 
 
 def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:

@@ -14,7 +14,7 @@ from openprogram.pipeline.redaction.prose import DULL_PROSE, LEADING_WORDS, valu
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import SCHEMES, Style, read_cookies, read_value
+from openprogram.pipeline.redaction.values import BARE, SCHEMES, Style, read_cookies, read_value, style_of
 
 __all__ = ["FIELD_RULES"]
 
@@ -105,11 +105,11 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
         return read_cookies(reader, gap.end, only_first=len(name) > len("cookie"))
     proof = _proof(gap, name, lead, secrecy)
     parameter = lead in ("?", "&", "#") and bool(lead)
-    style = Style(quote=gap.quote, slashes=gap.slashes, parameter=parameter, encoded=gap.encoded)
+    style = style_of(gap.quote, gap.slashes, parameter, gap.encoded)
     if gap.opening.startswith("(") and gap.quote:
         return _login(reader, gap, style)
     span = read_value(reader, gap.end, proof, style)
-    if span is None and gap.sep == ":" and not gap.quote:
+    if span is None and gap.sep == ":" and not gap.quote and not gap.newline:
         return _annotated(reader, gap.end, proof)
     return span
 
@@ -121,7 +121,7 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
         if (
             gap.text.count("\n") >= 2 and gap.close[-1] in "\"'"
         ):  # a part of a multipart body: the value follows an empty line
-            return read_value(reader, gap.end, Proof.NAMED, Style())
+            return read_value(reader, gap.end, Proof.NAMED, BARE)
         if gap.end > index and gap.text[-1:] == " " and _value_word(reader, gap.end):
             return _behind_value_word(reader, gap.end, secrecy)
         return None
@@ -201,7 +201,7 @@ def _column(reader: Reader, index: int) -> Span | None:
     head = _line_before(reader, index)
     if _HEADER_CELLS.fullmatch(head) is None:
         return None
-    column = sum(head.count(separator) for separator in _SEPARATORS)
+    column = head.count(",") + head.count(";") + head.count("\t")
     index = reader.run(_LINE_END, end, 2)
     for _ in range(column):
         index = reader.run(_CELL, index, WINDOW)

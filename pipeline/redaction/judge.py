@@ -33,8 +33,8 @@ class Proof(IntEnum):
 _STAND_IN: Final = re.compile(
     r"""(?ix) [<$%{*…@] | \#[0-9a-f]{3,8}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
     | \S{0,24}%[sr(] | __\w+__$ | [\[({]{2} | \d\*[a-z(] | [^\[]{0,16}\[[^\]]{0,32}(?:a-z|0-9)
-    | (?:your|my|the|a|an|some|any|example|dummy|fake|sample|insert|enter|replace|put|todo|fixme)[-_ ]
-    | (?:your|my)[A-Z]
+    | (?:your|some|example|dummy|fake|sample|insert|enter|replace|todo|fixme)[-_ ]
+    | (?:my|the|a|an|any|put)[-_ ][a-z]+\d{0,2}(?:[-_ .,]|$) | (?-i:(?:[Yy]our|[Mm]y)[A-Z][a-z]{2})
     | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
     | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias|urn)[:/]
     | [~.]{0,2}/
@@ -92,7 +92,9 @@ def is_stand_in(value: str) -> bool:
     if not value or _STAND_IN.match(value) is not None:
         return True
     bare = value.strip("\"'`;,.)(").lower()
-    return bare in _WORDS_WITHOUT_SECRET or _WORDS_WITHOUT_SECRET.issuperset(_JOINTS.split(bare))
+    if "-" in bare or "_" in bare:
+        return bare in _WORDS_WITHOUT_SECRET or _WORDS_WITHOUT_SECRET.issuperset(_JOINTS.split(bare))
+    return bare in _WORDS_WITHOUT_SECRET
 
 
 def is_random(value: str, *, least: int = 16) -> bool:
@@ -136,9 +138,10 @@ def _looks_secret(value: str, proof: Proof) -> bool:
 
 def _is_code(value: str) -> bool:
     """A number with a unit, the name of an algorithm, an identifier, a call."""
-    if _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
-        return True
-    if _ALGORITHM.fullmatch(value) is not None or _DIGEST.match(value):
+    if value[0].isalpha():
+        if _ALGORITHM.fullmatch(value) is not None or _DIGEST.match(value):
+            return True
+    elif _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
         return True
     return _CODE.match(value) is not None and not (len(value) >= 20 and is_random(value, least=20) and "(" not in value)
 

@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.judge import Proof
 from openprogram.pipeline.redaction.names import Secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import Style, read_value
+from openprogram.pipeline.redaction.values import BARE, Style, read_value
 
 __all__ = ["DULL_PROSE", "LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
 
@@ -71,12 +71,12 @@ def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> S
                 proof = Proof.NAMED
             return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
         index = gap.end
-    return read_value(reader, index, proof, Style(), scheme=False)
+    return read_value(reader, index, proof, BARE, scheme=False)
 
 
 def value_behind_aside(reader: Reader, index: int) -> Span | None:
     """`password (changed today): …`, `API key (…) is invalid`; `index` is behind the parenthesis."""
-    span = read_value(reader, index, Proof.NEARBY, Style(), scheme=False)
+    span = read_value(reader, index, Proof.NEARBY, BARE, scheme=False)
     if span is not None:
         return span
     reader.hold = reader.end
@@ -91,4 +91,4 @@ def value_behind_aside(reader: Reader, index: int) -> Span | None:
 
 def value_on_its_line(reader: Reader, index: int) -> Span | None:
     """A value that has the line below its name for itself."""
-    return read_value(reader, index, Proof.NEARBY, Style())
+    return read_value(reader, index, Proof.NEARBY, BARE)

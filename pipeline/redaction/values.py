@@ -1,13 +1,14 @@
 """Reading a value from text: where it ends, and whether it passes for a secret."""
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, quoted, rest_of
 
-__all__ = ["SCHEMES", "Style", "read_cookies", "read_value"]
+__all__ = ["BARE", "SCHEMES", "Style", "read_cookies", "read_value", "style_of"]
 
 _STOPS: Final = r"\s\"'`<>&;,|)}{\]\[\\"
 _BARE: Final = rf"[^{_STOPS}….:]"
@@ -20,6 +21,7 @@ _REST_OF_BARE: Final = rest_of(re.compile(rf"(?:{_BARE}|[.:](?={_BARE}))*"))
 _REST_OF_PARAMETER: Final = rest_of(re.compile(rf"(?:[^{_STOPS}….:#]|[.:](?=[^{_STOPS}….:#]))*"))
 _REST_OF_ENCODED: Final = rest_of(_ENCODED_HEAD)
 _REST_OF_CELL: Final = rest_of(_CELL_HEAD, "[")
+_quoted: Final = lru_cache(maxsize=64)(quoted)
 _BLANKS: Final = re.compile(r"[ \t+]*")
 
 #: Words that say how the credential behind them is presented (RFC 9110, section 11.1).
@@ -48,10 +50,20 @@ class Style(NamedTuple):
     def swallow(self) -> Swallow:
         """The rest of such a value."""
         if self.quote:
-            return quoted(self.quote, self.slashes)
+            return _quoted(self.quote, self.slashes)
         if self.cell:
             return _REST_OF_CELL
         return _REST_OF_ENCODED if self.encoded else _REST_OF_PARAMETER if self.parameter else _REST_OF_BARE
+
+
+#: A value that stands alone, in no quotes.
+BARE: Final = Style()
+
+
+@lru_cache(maxsize=64)
+def style_of(quote: str, slashes: int, parameter: bool, encoded: bool) -> Style:  # noqa: FBT001  # a cache's key
+    """The style of these: the same few come again and again."""
+    return Style(quote, slashes, parameter, encoded)
 
 
 def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme: bool = True) -> Span | None:
@@ -62,10 +74,9 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
     reader.hold = start
     head = style.end_of_head(reader, start)
     value = reader.text[start:head]
-    word, blank, rest = value.partition(" ")
-    if blank and scheme and word.lower() in SCHEMES:
+    if scheme and " " in value and (word := value[: value.index(" ")]).lower() in SCHEMES:
         start += len(word) + 1
-        value, proof = rest, max(proof, Proof.NAMED)
+        value, proof = value[len(word) + 1 :], max(proof, Proof.NAMED)
     elif not style.quote and scheme and value.lower() in SCHEMES:
         reader.hold = reader.end  # the scheme and the blanks behind it stay
         after = reader.run(_BLANKS, head, 8)
