@@ -101,4 +101,4 @@ def test_the_example_is_a_valid_recording(tmp_path: Path) -> None:
 
 
 def test_sections_are_numbered_without_gaps() -> None:
-    assert re.findall(r"^## (\d)", PAGE, re.MULTILINE) == [str(number) for number in range(1, 9)]
+    assert re.findall(r"^## (\d)", PAGE, re.MULTILINE) == [str(number) for number in range(1, 10)]
