@@ -3,7 +3,7 @@
 `OPENPROGRAM_HOME`, or the platform's state folder, holds:
 
     config.json              what `openprogram config` and `openprogram recordings` change
-    recordings/<id>.jsonl    the managed recordings; the folder is 0700, files are 0600
+    recordings/<id>.jsonl    the managed recordings, or .jsonl.zst; the folder is 0700, files are 0600
     logs/openprogram.jsonl   structured logs, and one older file beside it
 """
 

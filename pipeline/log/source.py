@@ -26,6 +26,7 @@ __all__ = [
     "is_compressed_name",
     "missing_library",
     "open_source",
+    "recording_id",
     "refuse_compressed",
 ]
 
@@ -89,6 +90,11 @@ class PlainSource:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+def recording_id(path: Path) -> str:
+    """What a recording is called: its file's name without the endings `.jsonl` and `.zst`."""
+    return path.name.removesuffix(COMPRESSED_SUFFIX).removesuffix(".jsonl")
 
 
 def is_compressed_name(path: Path) -> bool:

@@ -294,15 +294,15 @@ def test_an_extra_field_of_a_context_is_redacted_beside_its_neighbours_and_by_it
     context = Context.model_validate({"messages": [], "name": "Authorization", "value": "Zx4Qm81LwT7vBn2K", token: 1})
     request = clean(context, None, PartMemo())
     assert request.value()["context"]["value"] == "[secret removed]"
-    assert token.encode() not in request.body()
-    assert b"Zx4Qm81LwT7vBn2K" not in request.body()
+    assert token.encode() not in bytes(request.body())
+    assert b"Zx4Qm81LwT7vBn2K" not in bytes(request.body())
 
 
 def test_a_field_that_a_context_excludes_is_not_recorded() -> None:
     class Own(Context):
         note: str = Field(default="PRIVATE", exclude=True)
 
-    assert b"PRIVATE" not in clean(Own(), None, PartMemo()).body()
+    assert b"PRIVATE" not in bytes(clean(Own(), None, PartMemo()).body())
 
 
 def test_a_secret_in_the_path_of_a_value_that_is_refused_is_not_shown() -> None:
