@@ -13,7 +13,7 @@ from openprogram.pipeline.codec import EventCodec, RequestCodec
 from openprogram.pipeline.errors import PipelineError
 from openprogram.pipeline.items import Batch, CleanCall, WrittenEvent
 from openprogram.pipeline.log.lines import Outcome
-from openprogram.pipeline.log.source import recording_id
+from openprogram.pipeline.log.source import recording_name
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.refusals import describe_exception
@@ -115,7 +115,7 @@ class _RecordedCall(Generic[T]):
         assert self._writer is not None
         return {
             "mode": "record",
-            "recording_id": recording_id(self._sink.path),
+            "recording_id": recording_name(self._sink.path),
             "call_index": self._writer.call_index,
             "event_count": self._writer.event_count,
             "redactions": self._redacted_requests + self.redaction.count,

@@ -16,7 +16,7 @@ from openprogram.pipeline.errors import PipelineError, RecordingFileError, Repla
 from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
-from openprogram.pipeline.log.source import recording_id
+from openprogram.pipeline.log.source import recording_name
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.redaction import REDACTION_VERSION, redact
 from openprogram.pipeline.request_parts import PartMemo
@@ -193,7 +193,7 @@ class Replayer(Generic[T]):
         )
 
     def _named(self, call_index: int) -> dict[str, Any]:
-        return {"mode": "replay", "recording_id": recording_id(self.recording.path), "call_index": call_index}
+        return {"mode": "replay", "recording_id": recording_name(self.recording.path), "call_index": call_index}
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ __all__ = [
     "is_compressed_name",
     "missing_library",
     "open_source",
-    "recording_id",
+    "recording_name",
     "refuse_compressed",
 ]
 
@@ -92,7 +92,7 @@ class PlainSource:
         os.close(self._descriptor)
 
 
-def recording_id(path: Path) -> str:
+def recording_name(path: Path) -> str:
     """What a recording is called: its file's name without the endings `.jsonl` and `.zst`."""
     return path.name.removesuffix(COMPRESSED_SUFFIX).removesuffix(".jsonl")
 
