@@ -36,6 +36,7 @@ def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
 
 #: Characters that end the search at once; they are frequent behind `|` and empty lines.
 _NO_VALUE: Final = frozenset("|-\n#*>`")
+_SHORT_CELL: Final = re.compile(r"[ \t]{0,16}+[^|\s\[]{0,7}+[|\s]")
 _CELL: Final = re.compile(r"[^|\s\[]*")
 _BLANKS: Final = re.compile(r"[ \t]*")
 _REST_OF_CELL: Final = rest_of(_CELL, "[")
@@ -43,7 +44,11 @@ _REST_OF_CELL: Final = rest_of(_CELL, "[")
 
 def _table_cell(reader: Reader, start: int, end: int) -> Span | None:
     """A cell of a Markdown table under, or beside, a telling word not far above."""
-    if reader.text[end : end + 1] in _NO_VALUE or reader.before(start, 1) == "|":
+    if (
+        reader.text[end : end + 1] in _NO_VALUE
+        or _SHORT_CELL.match(reader.text, end)
+        or reader.before(start, 1) == "|"
+    ):
         return None  # a rule, an empty cell, `a || b` in code
     index = reader.run(_BLANKS, end, 16)
     reader.hold = index

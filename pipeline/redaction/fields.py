@@ -14,7 +14,7 @@ from openprogram.pipeline.redaction.prose import DULL_PROSE, LEADING_WORDS, valu
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import BARE, SCHEMES, Style, read_cookies, read_value, style_of
+from openprogram.pipeline.redaction.values import BARE, PARAMETER, SCHEMES, Style, read_cookies, read_value, style_of
 
 __all__ = ["FIELD_RULES"]
 
@@ -23,8 +23,11 @@ _NAME_SET: Final = frozenset(_NAME_CHARACTERS)
 _TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
 #: A word in small letters, or a short one, behind the name: it passes for a secret nowhere but in a URL or in quotes.
-_DULL: Final = re.compile(r"(: ?|=| )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
+_DULL: Final = re.compile(r"(: ?|=| \| | )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
 _NAME_ENDS: Final = frozenset(" =:\"'")
+_PARAMETER_LEADS: Final = frozenset("?&#")
+#: By far the most common gaps. What follows them is read as it is behind any other.
+_PLAIN_GAPS: Final = frozenset({"=", ":", ": "})
 _BASE64_LEADS: Final = frozenset("/+=")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
 _HEX: Final = re.compile(r"[0-9a-f]*")
@@ -36,6 +39,7 @@ _SEPARATORS: Final = frozenset(",;\t")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
 _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
+_VALUE_INITIALS: Final = frozenset("vVcCsS") | {""}
 #: First words of functions to which something else than the value is given.
 _MAKERS: Final = ("create", "get", "make", "parse", "read", "find", "next", "expect", "match", "emit")
 #: Words before `token`, in prose, that make it a place in a list or a text.
@@ -89,6 +93,14 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     gap = read_gap(reader, index)
     if gap is None:
         return None
+    if (
+        gap.text in _PLAIN_GAPS
+        and not (gap.quote or gap.encoded)
+        and not (name[-1:] in "eE" and name.lower().endswith("cookie"))
+    ):
+        proof = _proof(gap, name, lead, secrecy)
+        span = read_value(reader, gap.end, proof, PARAMETER if lead in _PARAMETER_LEADS else BARE)
+        return span or (None if gap.sep == "=" else _annotated(reader, gap.end, proof))
     if not gap.sep and not gap.quote:
         return _without_separator(reader, index, gap, name, lead, secrecy)
     if gap.sep == "(" and not gap.quote:
@@ -104,8 +116,7 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     if gap.sep == ":" and name.lower().endswith("cookie") and secrecy is Secrecy.WHOLE:
         return read_cookies(reader, gap.end, only_first=len(name) > len("cookie"))
     proof = _proof(gap, name, lead, secrecy)
-    parameter = lead in ("?", "&", "#") and bool(lead)
-    style = style_of(gap.quote, gap.slashes, parameter, gap.encoded)
+    style = style_of(gap.quote, gap.slashes, lead in _PARAMETER_LEADS, gap.encoded)
     if gap.opening.startswith("(") and gap.quote:
         return _login(reader, gap, style)
     span = read_value(reader, gap.end, proof, style)
@@ -162,6 +173,8 @@ def _proof(gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Proof:
 
 def _value_word(reader: Reader, index: int) -> bool:
     """Whether the word at `index` announces the value of a pair."""
+    if reader.text[index : index + 1] not in _VALUE_INITIALS:
+        return False
     end = reader.run(_WORD, index, 14)
     return reader.text[index:end].lower() in _VALUE_WORDS
 

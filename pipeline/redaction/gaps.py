@@ -22,6 +22,8 @@ _LIMIT: Final = 48
 #: Longest encoded character, with three rounds of percent encoding.
 _CODE_WIDTH: Final = 10
 _PLAIN: Final = frozenset(" :=")
+#: What begins a value, and no gap.
+_VALUE_MARKS: Final = frozenset("?/$+-_.~#@!*{<")
 _PREFIXES: Final = frozenset("bBrRuUfF@$")
 
 
@@ -55,7 +57,7 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     if reader.text[index : index + 1] in _PLAIN and index + 2 < reader.end:
         # by far the most common gaps, one character and then a plain value; the general way gives the same
         after = reader.text[index + 1]
-        if after.isalnum() and (after not in _PREFIXES or reader.text[index + 2] not in "'\""):
+        if (after.isalnum() or after in _VALUE_MARKS) and (after not in _PREFIXES or reader.text[index + 2] not in "'\""):
             reader.hold = index + 1
             sep = reader.text[index]
             return Gap(index + 1, sep, "", "" if sep == " " else sep, "", "", 0, encoded=False)
@@ -66,14 +68,10 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     more = end >= reader.end or (reader.text[end] in "%&" and reader.end - end < _CODE_WIDTH)
     if more and end < stop and not reader.closed:
         raise NeedMore
-    text = reader.text[index:end]
-    encoded = "%" in text
-    if encoded or "&" in text:
-        text = _CODE.sub(lambda code: chr(int(code[1], 16)) if code[1] else _ENTITIES[code[2]], text)
-    form = _read_form(text)
+    form = _read_form(reader.text[index:end])
     if form is None:
         return None
-    close, sep, opening, quote, slashes = form
+    text, close, sep, opening, quote, slashes, encoded = form
     if not quote and end < reader.end and reader.text[end] in _PREFIXES and reader.char(end + 1) in ("'", '"'):
         quote, end = reader.text[end + 1], end + 2
         reader.hold = end
@@ -81,10 +79,14 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
 
 
 @lru_cache(maxsize=1024)
-def _read_form(text: str) -> tuple[str, str, str, str, int] | None:
-    """What closes the name, the separator, what opens the value, its quote and the backslashes before that."""
+def _read_form(raw: str) -> tuple[str, str, str, str, str, int, bool] | None:
+    """The gap `raw` decoded, what closes the name, the separator, what opens the value, its quote, the backslashes
+    before that, and whether percent codes were in it."""
+    encoded, text = "%" in raw, raw
+    if encoded or "&" in raw:
+        text = _CODE.sub(lambda code: chr(int(code[1], 16)) if code[1] else _ENTITIES[code[2]], raw)
     form = _FORM.fullmatch(text)
     if form is None:
         return None
     opening = form["open"]
-    return form["close"], form["sep"], opening, opening.lstrip("(\\")[:1], opening.count("\\")
+    return text, form["close"], form["sep"], opening, opening.lstrip("(\\")[:1], opening.count("\\"), encoded

@@ -12,7 +12,7 @@ from openprogram.pipeline.redaction.spans import Match
 __all__ = ["Rule", "Trigger", "any_case", "context_rule", "rarity", "trigger"]
 
 #: Characters by which a literal is found, the rarest in agent traffic first.
-_ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşxSGVA1_9|wvbufgcp-:h"
+_ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşxSGVA198|wvbufgcp-:h_"
 
 
 class Trigger(NamedTuple):

@@ -36,6 +36,7 @@ class Scanner:
         self._swallow: Swallow | None = None
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
+        self._search, self._rows = search_of("")
         self.count = 0
 
     def feed(self, text: str) -> list[Piece]:
@@ -50,6 +51,7 @@ class Scanner:
         else:
             reader.text += text
         reader.end = len(reader.text)
+        self._search, self._rows = search_of(reader.text)
         return self._advance()
 
     def scan(self, text: str) -> list[Piece]:
@@ -99,8 +101,7 @@ class Scanner:
         limit = reader.end if reader.closed else open_trigger(reader, self._position)
         position, first = self._position, None
         text, end, floor = reader.text, reader.end, reader.floor
-        pattern, rows = search_of(text)
-        search = pattern.search
+        search, rows = self._search.search, self._rows
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
             found = search(text, position) if first is None else search(text, position, first.start + MAX_SUFFIX)

@@ -68,9 +68,12 @@ class _Search:
         heads: dict[str, list[tuple[Trigger, Rule]]] = {}
         for t, rule in sorted(rows, key=lambda row: (-row[0].anchor, -len(row[0].literal))):
             # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
-            after, before = t.literal[t.anchor + 1 :][:1], t.literal[: t.anchor][-1:]
-            head = _pattern(after, folded=t.folded) or (f"(?<={_pattern(before, folded=t.folded)}.)" if before else "")
+            head = _pattern(t.literal[t.anchor + 1 :][:1], folded=t.folded)
             heads.setdefault(head, []).append((t, rule))
+        if ends := heads.pop("", None):
+            # where nothing stands behind the anchor, what stands before it is looked at first, for all at once
+            before = {_pattern(t.literal[t.anchor - 1], folded=t.folded).strip("[]") for t, _ in ends if t.anchor}
+            heads[f"(?<=[{''.join(sorted(before))}].)" if all(t.anchor for t, _ in ends) else ""] = ends
         return _either([head + _either([self._tail(*row) for row in members]) for head, members in heads.items()])
 
     def _tail(self, t: Trigger, rule: Rule) -> str:
@@ -123,22 +126,25 @@ def _openings(literals: list[str]) -> str:
 #: Most text is ASCII, where the search for ASCII literals alone is much faster and finds the same.
 _ASCII: Final = _Search(ascii_only=True)
 _ALL: Final = _Search(ascii_only=False)
+#: Anchors that are not ASCII: without one in it, any text is searched as an ASCII text is.
+_FOREIGN: Final = re.compile(f"[{''.join(sorted(anchor for anchor in _by_anchor() if not anchor.isascii()))}]")
 _OPEN: Final = _compile_open()
 _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
-
-
-def has_trigger(text: str) -> bool:
-    """Whether any rule may have something to say about `text`."""
-    return (_ASCII if text.isascii() else _ALL).pattern.search(text) is not None
 
 
 def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
     """The search for the triggers of `text`, for the scanner's loop, which every trigger passes.
 
-    Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule.
+    Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule. Looks at all of
+    `text`, so not to be asked again for every trigger.
     """
-    search = _ASCII if text.isascii() else _ALL
+    search = _ASCII if text.isascii() or _FOREIGN.search(text) is None else _ALL
     return search.pattern, search.rows
+
+
+def has_trigger(text: str) -> bool:
+    """Whether any rule may have something to say about `text`."""
+    return search_of(text)[0].search(text) is not None
 
 
 def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:

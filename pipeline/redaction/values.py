@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, quoted, rest_of
 
-__all__ = ["BARE", "SCHEMES", "Style", "read_cookies", "read_value", "style_of"]
+__all__ = ["BARE", "PARAMETER", "SCHEMES", "Style", "read_cookies", "read_value", "style_of"]
 
 _STOPS: Final = r"\s\"'`<>&;,|)}{\]\[\\"
 _BARE: Final = rf"[^{_STOPS}….:]"
@@ -58,6 +58,7 @@ class Style(NamedTuple):
 
 #: A value that stands alone, in no quotes.
 BARE: Final = Style()
+PARAMETER: Final = Style(parameter=True)
 
 
 @lru_cache(maxsize=64)
@@ -105,6 +106,8 @@ def read_cookies(reader: Reader, start: int, *, only_first: bool) -> Span | None
     """
     reader.hold = start
     head = reader.run(_COOKIE if only_first else _COOKIES, start, 2 * WINDOW, "[")
+    if "=" not in reader.text[start:head]:
+        return None
     values = (pair.partition("=")[2][:WINDOW] for pair in reader.text[start:head].split(";"))
     if not any(is_secret_value(value, Proof.NAMED) for value in values):
         return None
