@@ -171,7 +171,9 @@ def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
 
 COMMAND_RULES: Final = (
     context_rule("user-option", "curl -u ann:Zx4Qm81Lw https://h.example", "-u¦--user¦--proxy-user¦-U", _user_option),
-    context_rule("password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P¦ -k¦ -K", _password_option),
+    context_rule(
+        "password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P¦ -k¦ -K", _password_option
+    ),
     context_rule(
         "openssl-password",
         "openssl enc -pass pass:horse",

@@ -44,11 +44,7 @@ _REST_OF_CELL: Final = rest_of(_CELL, "[")
 
 def _table_cell(reader: Reader, start: int, end: int) -> Span | None:
     """A cell of a Markdown table under, or beside, a telling word not far above."""
-    if (
-        reader.text[end : end + 1] in _NO_VALUE
-        or _SHORT_CELL.match(reader.text, end)
-        or reader.before(start, 1) == "|"
-    ):
+    if reader.text[end : end + 1] in _NO_VALUE or _SHORT_CELL.match(reader.text, end) or reader.before(start, 1) == "|":
         return None  # a rule, an empty cell, `a || b` in code
     index = reader.run(_BLANKS, end, 16)
     reader.hold = index

@@ -10,7 +10,13 @@ from typing import Final
 from openprogram.pipeline.redaction.gaps import Gap, read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof
 from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secrecy
-from openprogram.pipeline.redaction.prose import DULL_PROSE, LEADING_WORDS, value_behind_aside, value_in_prose, value_on_its_line
+from openprogram.pipeline.redaction.prose import (
+    DULL_PROSE,
+    LEADING_WORDS,
+    value_behind_aside,
+    value_in_prose,
+    value_on_its_line,
+)
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span
@@ -23,7 +29,9 @@ _NAME_SET: Final = frozenset(_NAME_CHARACTERS)
 _TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
 #: A word in small letters, or a short one, behind the name: it passes for a secret nowhere but in a URL or in quotes.
-_DULL: Final = re.compile(r"(: ?|=| \| | )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})")
+_DULL: Final = re.compile(
+    r"(: ?|=| \| | )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})"
+)
 _NAME_ENDS: Final = frozenset(" =:\"'")
 _PARAMETER_LEADS: Final = frozenset("?&#")
 #: By far the most common gaps. What follows them is read as it is behind any other.
@@ -74,7 +82,8 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
         name, lead = name[code.end() :], "?"
     name = name.lstrip(".")
     if lead == " " and len(name) in (3, 5) and (word := _LAST_WORD.search(reader.before(begin, 18))):
-        if (owner := word[1].lower()) in (KEY_OWNERS if len(name) == 3 else _LIST_WORDS):
+        owner = word[1].lower()
+        if owner in (KEY_OWNERS if len(name) == 3 else _LIST_WORDS):
             name = f"{owner}_{name}"  # `api key`, `page token`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None

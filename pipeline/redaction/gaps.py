@@ -57,7 +57,9 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     if reader.text[index : index + 1] in _PLAIN and index + 2 < reader.end:
         # by far the most common gaps, one character and then a plain value; the general way gives the same
         after = reader.text[index + 1]
-        if (after.isalnum() or after in _VALUE_MARKS) and (after not in _PREFIXES or reader.text[index + 2] not in "'\""):
+        if (after.isalnum() or after in _VALUE_MARKS) and (
+            after not in _PREFIXES or reader.text[index + 2] not in "'\""
+        ):
             reader.hold = index + 1
             sep = reader.text[index]
             return Gap(index + 1, sep, "", "" if sep == " " else sep, "", "", 0, encoded=False)

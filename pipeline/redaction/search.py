@@ -61,7 +61,10 @@ class _Search:
                 alternatives.append(re.escape(anchor) + self._behind(rows))
         self.pattern: Final = re.compile("|".join(alternatives))
         #: By the number of the group: where the anchor stands in its literal, and the rule's match.
-        self.rows: Final[list[tuple[int, Match]]] = [(0, _nothing), *((t.anchor, rule.match) for t, rule in self.groups)]
+        self.rows: Final[list[tuple[int, Match]]] = [
+            (0, _nothing),
+            *((t.anchor, rule.match) for t, rule in self.groups),
+        ]
 
     def _behind(self, rows: list[tuple[Trigger, Rule]]) -> str:
         """What stands behind an anchor. Plain characters first: they leave most anchors at the first look."""

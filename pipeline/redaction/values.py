@@ -22,6 +22,7 @@ _REST_OF_PARAMETER: Final = rest_of(re.compile(rf"(?:[^{_STOPS}….:#]|[.:](?=[^
 _REST_OF_ENCODED: Final = rest_of(_ENCODED_HEAD)
 _REST_OF_CELL: Final = rest_of(_CELL_HEAD, "[")
 _quoted: Final = lru_cache(maxsize=64)(quoted)
+_JOINTS: Final = ".:…#"
 _BLANKS: Final = re.compile(r"[ \t+]*")
 
 #: Words that say how the credential behind them is presented (RFC 9110, section 11.1).
@@ -88,6 +89,8 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         value, proof = reader.text[after:head], Proof.NAMED
     if not style.quote:
         value = value.rstrip(".: ")
+        if value[:1] in _JOINTS and value[1:2] in _JOINTS:
+            return None  # such a run of the class is no value, and it would end before it begins
     if not is_secret_value(value, proof):
         return None
     return Span(start, start, jwt_rest if value.startswith("eyJ") and not style.quote else style.swallow)

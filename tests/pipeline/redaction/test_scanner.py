@@ -25,6 +25,9 @@ _NASTY = [
     "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw'); SELECT token",
     "the password for bob is Falcon_7202*, пароль: Walrus-5808? 密码是Zx4Qm81Lw",
     "$ echo $TOKEN\nZx4Qm81LwT7vBn2KdP9s\n$ ls",
+    "401: Incorrect API key provided: 3f9a1c77d2e84b06. You can find it. The API key (3f9a1c77d2e84b06) is not valid.",
+    "openssl enc -pass pass:horse -k Zx4Qm81Lw; http -a ann:Zx4Qm81Lw u; sqlplus -S scott/tiger@db",
+    "SET PASSWORD FOR 'ann'@'%' = 'Zx4Qm81Lw'; sha256=qaN-ghp_Zx4Qm81LwT7vBn2KdP9s ghp_Zx4Qm81LwT7vBn2KdP9s",
     "xoxb-12345-Zx4Qm81LwT7vBn2KdP9sZx4Qm81LwT7vBn2KdP9s.more.text. password: " + "tundraMaple7525" * 5 + ".a:b. End",
 ]
 
@@ -85,6 +88,11 @@ def test_a_value_that_runs_into_a_placeholder_was_redacted_before() -> None:
         assert scan_text(text) == (text, 0)
 
 
+def test_a_value_of_punctuation_leaves_no_placeholder_to_another() -> None:
+    for text in ("?token=.://ann:value r8_", "openssl enc -pass pass:::supplied [sec", "?token=..a1b2c3d4 x"):
+        assert scan_text(text) == (text, 0)
+
+
 def test_a_placeholder_in_any_position_stays() -> None:
     for fragment in FRAGMENTS:
         for text in (
@@ -139,6 +147,8 @@ _REPEATED = [
         '"password":"\\',
     ),
     *("values (", "$ cat token\n", "token%22%3A", "8Q~", "(password) values ("),
+    *("key provided: ", "token not valid ", "SET PASSWORD FOR a ", "openssl -pass pass:", "sqlplus -a ", "http -a b:"),
+    *("пароль ", "?key=", "a,token\n", "key:\n\n", "Cookie: ", "token | a "),
 ]
 
 
