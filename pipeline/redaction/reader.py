@@ -97,12 +97,15 @@ class Reader:
 
     def before(self, index: int, count: int) -> str:
         """At most `count` characters that stand before `index` in the redacted text, none of a placeholder."""
-        return self.text[max(self.floor, index - count, 0) : index]
+        begin = index - count
+        if begin < self.floor or begin < 0:
+            begin = self.floor if self.floor > 0 else 0
+        return self.text[begin:index]
 
     def context(self, index: int, count: int) -> str:
         """At most `count` characters of the redacted text before `index`, placeholders included."""
         if self.floor < 0 or index - count >= self.floor:
-            return self.text[max(index - count, 0) : index]
+            return self.text[index - count if index > count else 0 : index]
         return (self.past + self.text[self.floor : index])[-count:]
 
     def at_word_start(self, index: int) -> bool:
