@@ -91,5 +91,5 @@ def off() -> None:
     config = turn_off(current_home())
     print_line("recording and replay are off")
     if config.file is not None:
-        note(f"The configured file stays as it is: {config.file}")
+        note(f"The setting keeps the file's name, for the next time: {config.file}")
     note(_NEXT_START)
