@@ -406,7 +406,7 @@ https://x.example/?key=home&token_count=3
 https://login.example/oauth2/v2.0/token
 urn:ietf:params:oauth:token-type:access_token
 npm install --save-dev key-del@1.0.2 token-stream@1.0.0
-token-stream@1.0.0: resolved "https://registry.npmjs.org/token-stream/-/token-stream-1.0.0.tgz#b5"
+token-stream@1.0.0: resolved "https://registry.example/token-stream/-/token-stream-1.0.0.tgz#b5"
 /etc/ssl/private/server1.key password2.txt
 import { Token2 } from './token2';
 case TokenType.String2: return key1;
