@@ -77,7 +77,7 @@ TOKEN_RULES: Final[tuple[Rule, ...]] = (
                f"us_{_RANDOM}",
                mixed),
     token_rule("npm-token", "https://docs.npmjs.com/about-access-tokens", "npm_", ALNUM, 16, _RANDOM),
-    token_rule("pypi-token", "the Python package index, help on API tokens", "pypi-AgE", WORD, 16, _RANDOM + _RANDOM),
+    token_rule("pypi-token", "https://packaging.python.org/en/latest/specifications/pypirc/", "pypi-AgE", WORD, 16, _RANDOM + _RANDOM),
     token_rule("rubygems-key", "https://guides.rubygems.org/api-key-scopes/", "rubygems_", HEX, 16, "0a1b2c3d" * 6),
     token_rule("cargo-token", "https://doc.rust-lang.org/cargo/reference/registries.html", "cio", ALNUM, 30,
                _RANDOM + _RANDOM,
