@@ -37,6 +37,14 @@ _REASONS: Final = {
 }
 
 
+_ROOM: Final = "Make room, or record on another device, and start again. Calls that had ended are on file."
+_NEXT_STEPS: Final = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: "Record into a folder that can be written to.",
+}
+
+
 @contextmanager
 def file_errors(path: Path, doing: str) -> Iterator[None]:
     """Turn an OSError inside into a RecordingFileError that says what was being done."""
@@ -44,7 +52,9 @@ def file_errors(path: Path, doing: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
-        raise RecordingFileError(path=path, reason=f"cannot {doing}: {reason}") from error
+        raise RecordingFileError(
+            path=path, reason=f"cannot {doing}: {reason}", next_step=_NEXT_STEPS.get(error.errno or 0)
+        ) from error
 
 
 def open_existing(path: Path, *, writing: bool = False) -> int:

@@ -61,3 +61,11 @@ def test_a_descriptor_is_not_inherited_by_programs_that_are_started(tmp_path: Pa
     descriptor, _ = open_or_create(tmp_path / "a")
     assert not os.get_inheritable(descriptor)
     os.close(descriptor)
+
+
+def test_a_full_disk_says_what_to_do_next(tmp_path: Path) -> None:
+    with pytest.raises(RecordingFileError) as failure, file_errors(tmp_path / "run.jsonl", "write an event"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert failure.value.reason == "cannot write an event: no space is left on the device"
+    assert failure.value.next_step is not None
+    assert failure.value.next_step.startswith("Make room")
