@@ -30,7 +30,7 @@ format: setup    ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 
 test: setup      ## run the tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 check: setup     ## everything a change must pass: format, lint, types, import rules, tests, docs
 	$(BIN)/ruff format --check .
@@ -38,7 +38,7 @@ check: setup     ## everything a change must pass: format, lint, types, import r
 	$(BIN)/mypy -p openprogram
 	$(BIN)/mypy tests
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs: setup      ## build the documentation into site/, and docs/cli.md from the app
