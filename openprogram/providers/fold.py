@@ -4,6 +4,7 @@ Events carry deltas only, so whoever wants the message so far folds them. Pieces
 somebody looks: adding an event costs the same at the end of a long answer as at its beginning.
 """
 
+import copy
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from openprogram.providers.types import (
     AssistantMessageEvent,
     EventDone,
     EventError,
+    EventProviderBlock,
     EventStart,
     EventTextDelta,
     EventTextEnd,
@@ -27,6 +29,7 @@ from openprogram.providers.types import (
     EventToolCallDelta,
     EventToolCallEnd,
     EventToolCallStart,
+    ProviderContent,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -55,9 +58,11 @@ _B = TypeVar("_B", bound=_Block)
 @dataclass
 class _TextBlock(_Block):
     signature: str | None = None
+    citations: list[dict[str, Any]] | None = None
 
     def content(self) -> TextContent:
-        return TextContent(text=self.joined(), text_signature=self.signature)
+        citations = copy.deepcopy(self.citations)
+        return TextContent(text=self.joined(), text_signature=self.signature, citations=citations)
 
 
 @dataclass
@@ -80,6 +85,15 @@ class _ToolCallBlock(_Block):
             # a copy: the event stays what it was, whatever a reader does with the message so far
             return self.whole.model_copy(deep=True)
         return ToolCall(id=self.id, name=self.name, arguments=parse_partial_arguments(self.joined()))
+
+
+@dataclass
+class _ProviderBlock(_Block):
+    whole: ProviderContent | None = None
+
+    def content(self) -> ProviderContent:
+        assert self.whole is not None, "it comes whole"
+        return self.whole.model_copy(deep=True)
 
 
 class Fold:
@@ -114,12 +128,15 @@ class Fold:
             case EventTextEnd(content_index=index):
                 text = self._block(index, _TextBlock)
                 text.pieces, text.signature = [event.content], event.text_signature
+                text.citations = event.citations
             case EventThinkingEnd(content_index=index):
                 thinking = self._block(index, _ThinkingBlock)
                 thinking.pieces, thinking.signature = [event.content], event.thinking_signature
                 thinking.redacted = event.redacted
             case EventToolCallEnd(content_index=index, tool_call=tool_call):
                 self._block(index, _ToolCallBlock).whole = tool_call
+            case EventProviderBlock(content_index=index, block=block):
+                self._block(index, _ProviderBlock).whole = block
             case EventDone(message=message):
                 self._final = message
             case EventError(error=message):

@@ -18,6 +18,7 @@ from openprogram.providers.types import (
     Context,
     EventDone,
     EventError,
+    EventProviderBlock,
     EventStart,
     EventTextDelta,
     EventTextEnd,
@@ -29,6 +30,7 @@ from openprogram.providers.types import (
     EventToolCallEnd,
     EventToolCallStart,
     Model,
+    ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
     TextContent,
@@ -115,7 +117,12 @@ def message_events(message: AssistantMessage) -> Iterator[AssistantMessageEvent]
                 yield EventTextStart(content_index=index)
                 for piece in _pieces(text):
                     yield EventTextDelta(content_index=index, delta=piece)
-                yield EventTextEnd(content_index=index, content=text, text_signature=block.text_signature)
+                yield EventTextEnd(
+                    content_index=index,
+                    content=text,
+                    text_signature=block.text_signature,
+                    citations=block.citations,
+                )
             case ThinkingContent(thinking=text):
                 yield EventThinkingStart(content_index=index)
                 for piece in _pieces(text):
@@ -131,6 +138,8 @@ def message_events(message: AssistantMessage) -> Iterator[AssistantMessageEvent]
                 for piece in _pieces(json.dumps(block.arguments, ensure_ascii=False)):
                     yield EventToolCallDelta(content_index=index, delta=piece)
                 yield EventToolCallEnd(content_index=index, tool_call=block)
+            case ProviderContent():
+                yield EventProviderBlock(content_index=index, block=block)
     if message.stop_reason in ("error", "aborted"):
         yield EventError(reason=message.stop_reason, error=message)
     else:
@@ -149,7 +158,7 @@ def _answer_events(
         return message_events(answer.model_copy(deep=True))
     if isinstance(answer, str):
         return message_events(_message([TextContent(text=answer)], model))
-    if all(isinstance(item, TextContent | ThinkingContent | ToolCall) for item in answer):
+    if all(isinstance(item, TextContent | ThinkingContent | ToolCall | ProviderContent) for item in answer):
         blocks = cast(Sequence[AssistantContent], answer)
         return message_events(_message([block.model_copy(deep=True) for block in blocks], model))
     return iter(cast(Sequence[AssistantMessageEvent], answer))

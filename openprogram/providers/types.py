@@ -19,6 +19,7 @@ __all__ = [
     "ErrorReason",
     "EventDone",
     "EventError",
+    "EventProviderBlock",
     "EventStart",
     "EventTextDelta",
     "EventTextEnd",
@@ -33,6 +34,7 @@ __all__ = [
     "Message",
     "Model",
     "ModelCost",
+    "ProviderContent",
     "SimpleStreamOptions",
     "StopReason",
     "StreamOptions",
@@ -63,6 +65,11 @@ ErrorReason: TypeAlias = Literal[
 ]
 
 
+def _is_none(value: Any) -> bool:
+    """For what few blocks have: it is not written where there is none."""
+    return value is None
+
+
 class _Boundary(BaseModel):
     # Recording takes equal JSON for equal messages: NaN is no null, and bytes are no text.
     model_config = ConfigDict(
@@ -74,11 +81,12 @@ class _Boundary(BaseModel):
 
 
 class TextContent(_Boundary):
-    """Text. `text_signature`: opaque, sent back to the vendor unchanged."""
+    """Text. `text_signature`, `citations` (the vendor's own, one object each): opaque, sent back unchanged."""
 
     type: Literal["text"] = "text"
     text: str
     text_signature: str | None = None
+    citations: list[dict[str, Any]] | None = Field(default=None, exclude_if=_is_none)
     cache_control: Any = None
 
 
@@ -113,8 +121,24 @@ class ToolCall(_Boundary):
     arguments_error: str | None = None
 
 
+class ProviderContent(_Boundary):
+    """A block that is the vendor's own business, such as the call of a tool that it runs itself, or its result.
+
+    `api`, `provider`: who made it; it goes back to nobody else. `kind`: the vendor's word for it, such as
+    `server_tool_use`. `data`: opaque JSON, sent back unchanged; what it holds for which api, docs/vendors.md says.
+    """
+
+    type: Literal["provider"] = "provider"
+    api: str
+    provider: str
+    kind: str
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
 UserContent: TypeAlias = Annotated[TextContent | ImageContent, Discriminator("type")]
-AssistantContent: TypeAlias = Annotated[TextContent | ThinkingContent | ToolCall, Discriminator("type")]
+AssistantContent: TypeAlias = Annotated[
+    TextContent | ThinkingContent | ToolCall | ProviderContent, Discriminator("type")
+]
 
 
 # ---- messages
@@ -312,6 +336,7 @@ class EventTextEnd(_BlockEvent):
     type: Literal["text_end"] = "text_end"
     content: str
     text_signature: str | None = None
+    citations: list[dict[str, Any]] | None = Field(default=None, exclude_if=_is_none)
 
 
 class EventThinkingStart(_BlockEvent):
@@ -358,6 +383,13 @@ class EventToolCallEnd(_BlockEvent):
     tool_call: ToolCall
 
 
+class EventProviderBlock(_BlockEvent):
+    """A block that is the vendor's own business has come, whole."""
+
+    type: Literal["provider_block"] = "provider_block"
+    block: ProviderContent
+
+
 class EventDone(_Event):
     """Terminal: the model stopped. `message`: the whole answer."""
 
@@ -385,6 +417,7 @@ AssistantMessageEvent: TypeAlias = Annotated[
     | EventToolCallStart
     | EventToolCallDelta
     | EventToolCallEnd
+    | EventProviderBlock
     | EventDone
     | EventError,
     Discriminator("type"),

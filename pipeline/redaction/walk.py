@@ -26,12 +26,17 @@ _UNTOUCHED: Final = frozenset(
         "thoughtsignature",
         "signature",
         "encryptedcontent",
+        "encryptedindex",
+        "encryptedstdout",
+        "redactedcontent",
         "toolcallid",
         "tooluseid",
         "callid",
     }
 )
 _CALL_TYPES: Final = frozenset({"toolCall", "tool_call", "tool_use", "function_call", "toolcall_start"})
+#: The ends of the types of a vendor's own calls: `server_tool_use`, `web_search_call`.
+_CALL_ENDS: Final = ("_tool_use", "_call")
 _MEDIA_TYPES: Final = frozenset({"image", "audio", "video", "document", "file", "base64", "redacted_thinking"})
 #: Keys of a schema that hold data, not schemas.
 _SCHEMA_DATA: Final = frozenset({"default", "example", "examples", "const", "enum"})
@@ -81,7 +86,7 @@ class _Key(NamedTuple):
     removed: int
     place: Place
     scoped: bool  # it matters to its neighbours
-    untouched: str  # "always", "id", "data" or ""
+    untouched: str  # "always", "id", "data", "result" or ""
 
 
 #: Keys seen before. The same few come again and again, and a key with a secret in it is never one of them.
@@ -92,7 +97,7 @@ _MAX_KEYS: Final = 4096
 def _know(key: str) -> _Key:
     scanned, count = scan_text(key)
     squeezed = key.lower().replace("_", "")
-    untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data") else ""
+    untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data", "result") else ""
     scoped = SECRET_PLACEHOLDER in scanned or key.lower() in NAME_KEYS
     known = _Key(scanned, count, place_of(scanned), scoped, untouched)
     if not count and len(key) <= MAX_NAME:
@@ -204,7 +209,13 @@ def _is_untouched(rule: str, value: dict[str, JsonValue]) -> bool:
     if rule == "always":
         return True
     kind = value.get("type")
-    return isinstance(kind, str) and kind in (_CALL_TYPES if rule == "id" else _MEDIA_TYPES)
+    if rule == "data" and ("mime_type" in value or "mimeType" in value):
+        return True  # Gemini's data of media has no type
+    if not isinstance(kind, str):
+        return False
+    if rule == "id":
+        return kind in _CALL_TYPES or kind.endswith(_CALL_ENDS)
+    return kind in _MEDIA_TYPES if rule == "data" else kind == "image_generation_call"
 
 
 def _inner(mode: _Mode, key: str) -> _Mode:

@@ -26,7 +26,9 @@ FREE_FORM_FIELD_NAMES: Final = frozenset(
     {
         "arguments",
         "cache_control",
+        "citations",
         "compat",
+        "data",
         "details",
         "headers",
         "metadata",

@@ -3,12 +3,12 @@
 Source: https://platform.claude.com/docs/en/api/messages and pydantic-ai's `AnthropicModel`.
 """
 
-from typing import cast
+from typing import Any, cast
 
 import httpx2
 from anthropic import AsyncAnthropic
 from anthropic.types.beta import BetaMetadataParam
-from pydantic_ai.messages import ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
@@ -16,16 +16,31 @@ from pydantic_ai.profiles.anthropic import AnthropicModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
 
-from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import (
+    Context,
+    Model,
+    ProviderContent,
+    SimpleStreamOptions,
+    StreamOptions,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+)
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
     "RICH_TOOL_RESULTS",
+    "citations",
+    "closing_blocks",
     "is_redacted",
     "is_whole",
+    "provider_block",
+    "provider_part",
     "settings",
+    "text_part",
+    "text_signature",
     "thinking_part",
     "thinking_signature",
     "thought_signature",
@@ -138,6 +153,36 @@ def thought_signature(part: ToolCallPart) -> str | None:
 def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
     """See Dialect."""
     return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
+
+
+def text_signature(part: TextPart) -> str | None:
+    """Nothing comes back with text."""
+    return None
+
+
+def citations(part: TextPart) -> list[dict[str, Any]] | None:
+    """None yet."""
+    return None
+
+
+def text_part(block: TextContent, system: str) -> TextPart:
+    """See Dialect."""
+    return TextPart(block.text)
+
+
+def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
+    """All are passed over."""
+    return None
+
+
+def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
+    """See Dialect."""
+    return None
+
+
+def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
+    """None."""
+    return []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

@@ -6,7 +6,7 @@ Imported at the first call: everything below here may name pydantic-ai and the S
 import json
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
@@ -70,6 +70,12 @@ class VendorCall:
     def usage(self) -> RequestUsage:
         """The tokens reported so far; none before the answer began."""
         return RequestUsage() if self._response is None else self._response.usage
+
+    @property
+    def closing_blocks(self) -> list[tuple[str, dict[str, Any]]]:
+        """See Dialect; once the iterator has ended."""
+        assert self._response is not None, "asked before it was entered"
+        return self._dialect.closing_blocks(self._response)
 
     def stop_reason(self) -> StopReason:
         """Why the model stopped, once the iterator has ended.

@@ -1,15 +1,23 @@
 """What a vendor's api has to say for itself, once its SDK may be imported."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import httpx2
-from pydantic_ai.messages import ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from openprogram.providers.types import Context, Model, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import (
+    Context,
+    Model,
+    ProviderContent,
+    StreamOptions,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+)
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = ["Dialect", "Endpoint"]
@@ -65,6 +73,33 @@ class Dialect(Protocol):
 
     def tool_call_part(self, call: ToolCall, system: str | None) -> ToolCallPart:
         """The inverse, as for thinking. `system` None: another vendor made the call."""
+        ...
+
+    def text_signature(self, part: TextPart) -> str | None:
+        """What must come back with this text, as one opaque string."""
+        ...
+
+    def citations(self, part: TextPart) -> list[dict[str, Any]] | None:
+        """The vendor's own objects that say where this text comes from; None where it has none."""
+        ...
+
+    def text_part(self, block: TextContent, system: str) -> TextPart:
+        """The inverse of both: the text to send back to the vendor that made it."""
+        ...
+
+    def provider_block(self, part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
+        """`kind` and `data` of a part that no other type of ours holds; None: it is passed over.
+
+        Asked when the part begins and when it is whole: for one part it is None always or never.
+        """
+        ...
+
+    def provider_part(self, block: ProviderContent, system: str) -> ModelResponsePart | None:
+        """The inverse, for blocks of the same api and provider; None: it is not sent back."""
+        ...
+
+    def closing_blocks(self, response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
+        """`kind` and `data` of blocks for what is known of the whole answer alone, such as its sources."""
         ...
 
     def is_whole(self, response: StreamedResponse, watch: WireWatch) -> bool:

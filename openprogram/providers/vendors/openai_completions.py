@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from openai import AsyncOpenAI
-from pydantic_ai.messages import ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.openai import OpenAIChatModelSettings
@@ -20,7 +20,16 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openrouter import OpenRouterProvider
 from pydantic_ai.settings import ModelSettings
 
-from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions, ThinkingContent, ToolCall
+from openprogram.providers.types import (
+    Context,
+    Model,
+    ProviderContent,
+    SimpleStreamOptions,
+    StreamOptions,
+    TextContent,
+    ThinkingContent,
+    ToolCall,
+)
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.first_choice import FirstChoiceModel, FirstChoiceOpenRouterModel, finish_reason_came
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
@@ -28,9 +37,15 @@ from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
     "RICH_TOOL_RESULTS",
+    "citations",
+    "closing_blocks",
     "is_redacted",
     "is_whole",
+    "provider_block",
+    "provider_part",
     "settings",
+    "text_part",
+    "text_signature",
     "thinking_part",
     "thinking_signature",
     "thought_signature",
@@ -149,6 +164,36 @@ def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
         provider_name=system,
         provider_details=_parsed(call.thought_signature) if system else None,
     )
+
+
+def text_signature(part: TextPart) -> str | None:
+    """Nothing comes back with text."""
+    return None
+
+
+def citations(part: TextPart) -> list[dict[str, Any]] | None:
+    """None yet."""
+    return None
+
+
+def text_part(block: TextContent, system: str) -> TextPart:
+    """See Dialect."""
+    return TextPart(block.text)
+
+
+def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
+    """All are passed over."""
+    return None
+
+
+def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
+    """See Dialect."""
+    return None
+
+
+def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
+    """None."""
+    return []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

@@ -1,11 +1,11 @@
 """pydantic-ai's stream events as ours, and the message that they add up to.
 
-pydantic-ai counts every part; blocks that our content types do not hold (server-side tools and their results) are
-passed over, so `content_index` counts what is left.
+A part that is neither text nor thinking nor a tool call becomes an opaque block, one event once it is whole, or is
+passed over where the dialect says so. `content_index` counts what is left.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic_ai.messages import (
     ModelResponsePart,
     ModelResponsePartDelta,
     ModelResponseStreamEvent,
+    NativeToolCallPart,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -30,6 +31,7 @@ from openprogram.providers.types import (
     AssistantMessageEvent,
     EventDone,
     EventError,
+    EventProviderBlock,
     EventTextDelta,
     EventTextEnd,
     EventTextStart,
@@ -40,6 +42,7 @@ from openprogram.providers.types import (
     EventToolCallEnd,
     EventToolCallStart,
     Model,
+    ProviderContent,
     StopReason,
     ToolCall,
 )
@@ -52,10 +55,10 @@ __all__ = ["Reply"]
 
 @dataclass
 class _Block:
-    """A block that has begun. `part`: its identity and opaque data; the text is in `pieces`."""
+    """A block that has begun. `part`: its identity and opaque data; the text of those that stream is in `pieces`."""
 
     content_index: int
-    part: TextPart | ThinkingPart | ToolCallPart
+    part: ModelResponsePart
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -83,9 +86,13 @@ class Reply:
             self._fold.add(ours)
             yield ours
 
-    def done(self, reason: StopReason, usage: RequestUsage) -> Iterator[AssistantMessageEvent]:
-        """The last events of an answer that came to its end."""
-        for ours in self._ends(list(self._blocks.values())):
+    def done(
+        self, reason: StopReason, usage: RequestUsage, closing: Sequence[tuple[str, dict[str, Any]]] = ()
+    ) -> Iterator[AssistantMessageEvent]:
+        """The last events of an answer that came to its end. `closing`: see Dialect.closing_blocks."""
+        ends = list(self._ends(list(self._blocks.values())))
+        ends += [self._opaque(len(self._blocks) + at, *block) for at, block in enumerate(closing)]
+        for ours in ends:
             self._fold.add(ours)
             yield ours
         if reason == "stop" and self._fold.partial.tool_calls:
@@ -124,6 +131,7 @@ class Reply:
 
     def _begin(self, index: int, part: ModelResponsePart) -> Iterator[AssistantMessageEvent]:
         if not isinstance(part, TextPart | ThinkingPart | ToolCallPart):
+            self._begin_opaque(index, part)
             return
         block = self._blocks[index] = _Block(len(self._blocks), part)
         at = block.content_index
@@ -138,10 +146,22 @@ class Reply:
                 yield EventToolCallStart(content_index=at, id=part.tool_call_id, name=part.tool_name)
                 yield from self._grow(block, _json_text(part.args))
 
+    def _begin_opaque(self, index: int, part: ModelResponsePart) -> None:
+        """pydantic-ai begins such a part anew when it knows more of it: then the block is what came last."""
+        if index in self._blocks:
+            self._blocks[index].part, self._blocks[index].ended = part, False
+        elif self._dialect.provider_block(part) is not None:
+            self._blocks[index] = _Block(len(self._blocks), part)
+
     def _continue(self, block: _Block, delta: ModelResponsePartDelta) -> Iterator[AssistantMessageEvent]:
+        if isinstance(delta, ToolCallPartDelta) and isinstance(block.part, NativeToolCallPart):
+            block.part, block.ended = delta.apply(block.part), False
+            return
         match delta:
             case TextPartDelta():
                 yield from self._grow(block, delta.content_delta)
+                if delta.provider_details is not None:
+                    block.part = replace(delta, content_delta="").apply(block.part)
             case ThinkingPartDelta():
                 yield from self._grow(block, delta.content_delta or "")
                 block.part = replace(delta, content_delta=None).apply(block.part)
@@ -175,8 +195,13 @@ class Reply:
 
     def _end(self, block: _Block) -> AssistantMessageEvent:
         match block.part:
-            case TextPart():
-                return EventTextEnd(content_index=block.content_index, content=block.text)
+            case TextPart() as part:
+                return EventTextEnd(
+                    content_index=block.content_index,
+                    content=block.text,
+                    text_signature=self._dialect.text_signature(part),
+                    citations=self._dialect.citations(part),
+                )
             case ThinkingPart() as part:
                 return EventThinkingEnd(
                     content_index=block.content_index,
@@ -187,6 +212,14 @@ class Reply:
             case ToolCallPart() as part:
                 call = _tool_call(part, block.text, self._dialect.thought_signature(part))
                 return EventToolCallEnd(content_index=block.content_index, tool_call=call)
+            case part:
+                opaque = self._dialect.provider_block(part)
+                assert opaque is not None, "it was something when it began"
+                return self._opaque(block.content_index, *opaque)
+
+    def _opaque(self, content_index: int, kind: str, data: dict[str, Any]) -> EventProviderBlock:
+        block = ProviderContent(api=self._model.api, provider=self._model.provider, kind=kind, data=data)
+        return EventProviderBlock(content_index=content_index, block=block)
 
 
 def _is_over(block: _Block) -> bool:

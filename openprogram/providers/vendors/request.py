@@ -24,13 +24,16 @@ from pydantic_ai.messages import (
 )
 
 from openprogram.providers.types import (
+    AssistantContent,
     AssistantMessage,
     Context,
     ImageContent,
     Message,
     Model,
+    ProviderContent,
     TextContent,
     ThinkingContent,
+    ToolCall,
     ToolResultMessage,
     UserMessage,
 )
@@ -142,14 +145,33 @@ def _response(message: AssistantMessage, model: Model, dialect: Dialect, system:
     # A signature means something to the vendor that made it. Without a provider's name pydantic-ai keeps it back
     # and sends foreign thinking as text.
     origin = system if (message.api, message.provider) == (model.api, model.provider) else None
-    parts: list[ModelResponsePart] = []
-    for block in message.content:
-        if isinstance(block, TextContent):
-            parts.append(TextPart(block.text))
-        elif not isinstance(block, ThinkingContent):
-            parts.append(dialect.tool_call_part(block, origin))
-        elif origin is not None:
-            parts.append(dialect.thinking_part(block, origin))
-        elif block.thinking:
-            parts.append(ThinkingPart(block.thinking))
-    return ModelResponse(parts=parts, provider_name=origin)
+    parts = [
+        _own_part(block, model, dialect, origin) if origin else _foreign_part(block, dialect)
+        for block in message.content
+    ]
+    return ModelResponse(parts=[part for part in parts if part is not None], provider_name=origin)
+
+
+def _own_part(block: AssistantContent, model: Model, dialect: Dialect, system: str) -> ModelResponsePart | None:
+    match block:
+        case TextContent():
+            return dialect.text_part(block, system)
+        case ThinkingContent():
+            return dialect.thinking_part(block, system)
+        case ToolCall():
+            return dialect.tool_call_part(block, system)
+        case ProviderContent():
+            is_own = (block.api, block.provider) == (model.api, model.provider)
+            return dialect.provider_part(block, system) if is_own else None
+
+
+def _foreign_part(block: AssistantContent, dialect: Dialect) -> ModelResponsePart | None:
+    match block:
+        case TextContent():
+            return TextPart(block.text)
+        case ThinkingContent():
+            return ThinkingPart(block.thinking) if block.thinking else None
+        case ToolCall():
+            return dialect.tool_call_part(block, None)
+        case ProviderContent():
+            return None

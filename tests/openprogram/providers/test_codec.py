@@ -19,6 +19,7 @@ from openprogram.providers.types import (
     EventToolCallDelta,
     EventToolCallEnd,
     Model,
+    ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
     TextContent,
@@ -47,7 +48,13 @@ def test_a_delta_comes_back_whatever_its_text(text: str, index: int) -> None:
 
 @given(TEXTS, st.dictionaries(TEXTS, JSON, max_size=3))
 def test_every_event_of_a_message_comes_back(text: str, arguments: dict[str, Any]) -> None:
-    blocks = [TextContent(text=text), ThinkingContent(thinking=text), tool_call("t", arguments)]
+    opaque = ProviderContent(api="a", provider="p", kind=text, data=arguments)
+    blocks = [
+        TextContent(text=text, citations=[arguments]),
+        ThinkingContent(thinking=text),
+        tool_call("t", arguments),
+        opaque,
+    ]
     for event in message_events(AssistantMessage(content=blocks, error_message=text)):
         dumped = EVENTS.dump(event)
         EVENTS.check(dumped)

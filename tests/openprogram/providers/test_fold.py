@@ -14,6 +14,7 @@ from openprogram.providers.types import (
     AssistantMessageEvent,
     EventDone,
     EventError,
+    EventProviderBlock,
     EventStart,
     EventTextDelta,
     EventTextEnd,
@@ -24,6 +25,7 @@ from openprogram.providers.types import (
     EventToolCallDelta,
     EventToolCallEnd,
     EventToolCallStart,
+    ProviderContent,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -39,7 +41,12 @@ any_json = st.recursive(
 )
 any_arguments = st.dictionaries(any_text, any_json, max_size=4)
 any_block: st.SearchStrategy[AssistantContent] = st.one_of(
-    st.builds(TextContent, text=any_text, text_signature=st.none() | any_text),
+    st.builds(
+        TextContent,
+        text=any_text,
+        text_signature=st.none() | any_text,
+        citations=st.none() | st.lists(any_arguments, max_size=2),
+    ),
     st.builds(
         ThinkingContent,
         thinking=any_text,
@@ -47,6 +54,7 @@ any_block: st.SearchStrategy[AssistantContent] = st.one_of(
         redacted=st.none() | st.booleans(),
     ),
     st.builds(ToolCall, id=any_text, name=any_text, arguments=any_arguments, thought_signature=st.none() | any_text),
+    st.builds(ProviderContent, api=any_text, provider=any_text, kind=any_text, data=any_arguments),
 )
 
 
@@ -67,7 +75,7 @@ def block_events(draw: st.DrawFn, index: int, block: AssistantContent) -> list[A
             return [
                 EventTextStart(content_index=index),
                 *(EventTextDelta(content_index=index, delta=piece) for piece in draw(pieces(text))),
-                EventTextEnd(content_index=index, content=text, text_signature=signature),
+                EventTextEnd(content_index=index, content=text, text_signature=signature, citations=block.citations),
             ]
         case ThinkingContent(thinking=text, thinking_signature=signature, redacted=redacted):
             return [
@@ -82,6 +90,8 @@ def block_events(draw: st.DrawFn, index: int, block: AssistantContent) -> list[A
                 *(EventToolCallDelta(content_index=index, delta=piece) for piece in draw(pieces(whole))),
                 EventToolCallEnd(content_index=index, tool_call=block),
             ]
+        case ProviderContent():
+            return [EventProviderBlock(content_index=index, block=block)]
 
 
 @st.composite
@@ -191,6 +201,28 @@ def test_changing_a_partial_message_changes_neither_event_nor_fold() -> None:
     seen.arguments["paths"].append("b")
     assert call.arguments == {"paths": ["a"]}
     assert fold.partial.tool_calls == [call]
+
+
+def test_a_provider_block_that_comes_again_replaces_the_first() -> None:
+    first, last = (ProviderContent(api="a", provider="p", kind="k", data={"n": n}) for n in (1, 2))
+    fold = folded(
+        EventProviderBlock(content_index=0, block=first),
+        EventTextDelta(content_index=1, delta="a"),
+        EventProviderBlock(content_index=0, block=last),
+    )
+    assert fold.partial.content == [last, TextContent(text="a")]
+
+
+def test_changing_an_opaque_block_of_the_message_changes_no_event() -> None:
+    block = ProviderContent(api="a", provider="p", kind="k", data={"list": [1]})
+    end = EventTextEnd(content_index=1, content="a", citations=[{"url": "u"}])
+    opaque, text = folded(EventProviderBlock(content_index=0, block=block), end).partial.content
+    assert isinstance(opaque, ProviderContent)
+    assert isinstance(text, TextContent)
+    assert text.citations
+    opaque.data["list"].append(2)
+    text.citations[0]["url"] = "other"
+    assert (block.data, end.citations) == ({"list": [1]}, [{"url": "u"}])
 
 
 def test_after_done_it_is_that_message() -> None:

@@ -56,6 +56,30 @@ def test_call_ids_and_image_data_stay() -> None:
     assert remove_secret_values(value) == value
 
 
+def test_what_a_vendors_own_block_needs_back_stays() -> None:
+    data: list[JsonValue] = [
+        {"type": "server_tool_use", "id": _GITHUB, "name": "web_search", "input": {"query": "keys"}},
+        {"type": "web_search_tool_result", "tool_use_id": _GITHUB, "content": [{"encrypted_content": _GITHUB}]},
+        {"type": "code_execution_result", "encrypted_stdout": _GITHUB},
+        {"type": "web_search_call", "id": _GITHUB, "status": "completed"},
+        {"type": "image_generation_call", "id": _GITHUB, "result": f"iVBORw0KGgo+{_GITHUB}"},
+        {"inline_data": {"mime_type": "image/png", "data": f"iVBORw0KGgo+{_GITHUB}"}},
+    ]
+    for item in data:
+        block: JsonValue = {"type": "provider", "api": "a", "provider": "p", "kind": "k", "data": item}
+        assert remove_secret_values(block) == block
+    cited: JsonValue = {"type": "text", "text": "a", "citations": [{"url": "u", "encrypted_index": _GITHUB}]}
+    assert remove_secret_values(cited) == cited
+
+
+def test_a_secret_in_a_vendors_own_block_goes() -> None:
+    result: JsonValue = {"type": "bash_code_execution_result", "stdout": f"GITHUB_TOKEN={_GITHUB}", "result": _OTHER}
+    block: JsonValue = {"type": "provider", "api": "a", "provider": "p", "kind": "k", "data": result}
+    clean = json.dumps(remove_secret_values(block))
+    assert _GITHUB not in clean
+    assert _OTHER not in clean
+
+
 def test_in_a_tools_arguments_no_name_is_the_protocols() -> None:
     call: JsonValue = {
         "type": "toolCall",
