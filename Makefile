@@ -1,6 +1,6 @@
 # Every target sets up what it needs: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format test check demo docs bench
+.PHONY: help setup lock format test check demo docs bench wire
 
 PYTHON ?= python3
 UV := $(or $(shell command -v uv),.tools/bin/uv)
@@ -50,3 +50,6 @@ demo: setup      ## record a tool loop over HTTP, replay it offline, watch a cha
 
 bench: setup     ## measure recording and replay against floors of the same run
 	$(BIN)/python -m tests.benchmarks
+
+wire: setup      ## record and replay recorded conversations with vendors; CASES=DIR for a folder of your own
+	$(BIN)/python -m tests.wire $(CASES)

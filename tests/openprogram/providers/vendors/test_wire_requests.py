@@ -1,59 +1,15 @@
-"""What the adapter sends: the recorded request again, but for differences that are listed here, with reasons."""
+"""What the adapter sends back of an earlier answer. That whole requests are sent again is tested in tests/wire."""
 
-import re
 from typing import Any
 
 import pytest
 
-from tests.openprogram.providers.vendors.wire_cases import APIS, case_names, diff_json, exchange_events, serve_case
+from tests.openprogram.providers.vendors.wire_cases import exchange_events, serve_case
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning"),
 ]
-
-#: Differences that mean the same to the vendor, as patterns over `/path: what`. Told in docs/vendors.md.
-SAME_MEANING = {
-    "anthropic-messages": (
-        r"/messages/\d+/content(/\d+/content)?: \[\{\"text\": .*, recorded \"",  # a string becomes one text block
-        r"/system: \".*, recorded \[\{\"type\": \"text\"",  # and the system prompt's blocks one string
-        r"/tool_choice: not in the recording",  # `auto`, the vendor's default
-        r"/messages/\d+/content/\d+/is_error: not in the recording",  # false, the vendor's default
-        r"/messages/\d+/content/\d+/cache_control/ttl: not in the recording",  # 5m, the vendor's default
-        r"/tools/\d+/cache_control/ttl: not in the recording",
-    ),
-    "openai-completions": (
-        r"/stream(_options)?: ",  # a stream, with its usage, is always asked for
-        r"/tool_choice: not in the recording",  # `auto`, the vendor's default
-        r"/(max_completion_tokens: missing|max_tokens: not in the recording)",  # the word that all servers know
-        r"/tools/\d+/function/strict: missing",  # false, the vendor's default
-        r"/messages/\d+/content: not in the recording",  # null beside tool calls
-        r"/messages/\d+/content: null, recorded \"\"",
-        r"/messages/\d+/reasoning: not in the recording",  # OpenRouter's plain text beside `reasoning_details`
-        r"/messages/\d+/reasoning_details/\d+/id: not in the recording",  # null
-    ),
-}
-
-#: What is lost, and why.
-LOST = {
-    # Context.system_prompt is a string, and a tool result's cache mark has no place in pydantic-ai's messages.
-    "anthropic-messages/tools-parallel": (r"/messages/2/content/[01]/cache_control: missing",),
-    # Server-side tools: our content types do not hold their blocks yet.
-    "anthropic-messages/pause-turn-long": (r"/messages/1/content",),
-}
-
-
-@pytest.mark.parametrize("name", case_names())
-async def test_the_recorded_request_is_sent_again(name: str) -> None:
-    api = APIS[name.split("/")[0]]
-    allowed = [re.compile(pattern) for pattern in (*SAME_MEANING[api], *LOST.get(name, ()))]
-    with serve_case(name) as url:
-        for index, exchange in enumerate(url.server.exchanges):
-            await exchange_events(name, url, index)
-            if (recorded := exchange["request"]["body"]) is None:
-                continue
-            differences = list(diff_json(recorded, url.server.requests[-1]["body"]))
-            assert [each for each in differences if not any(pattern.match(each) for pattern in allowed)] == []
 
 
 async def sent(name: str, index: int) -> Any:

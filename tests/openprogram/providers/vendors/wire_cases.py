@@ -1,77 +1,31 @@
-"""Recorded conversations with vendors, from the shared data, and the server that answers with them."""
+"""Single exchanges of recorded conversations, for tests that look at one thing. All of them: tests/wire."""
 
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from openprogram.providers.types import AssistantMessage, AssistantMessageEvent
-from openprogram.providers.vendors import VendorProvider, vendor_providers
-from tests.openprogram.providers.vendors.wire_requests import wire_request
+from openprogram.providers.types import AssistantMessageEvent
 from tests.shared_data import shared
+from tests.wire.calls import Place
+from tests.wire.cases import WireCase, serve
+from tests.wire.check import vendor_provider
+from tests.wire.formats import APIS, FORMATS
 
-__all__ = ["APIS", "case_names", "diff_json", "exchange_events", "final", "provider", "serve_case"]
-
-#: The folders of the cases, and the api of ours that serves them.
-APIS = {
-    "anthropic-messages": "anthropic-messages",
-    "openai-chat": "openai-completions",
-    "openai-compatible": "openai-completions",
-}
-
-
-def case_names() -> list[str]:
-    """`folder/name` of every case. Skips the module where there are none."""
-    cases = shared("wire", "cases")
-    return [f"{folder}/{path.stem}" for folder in APIS for path in sorted((cases / folder).glob("*.json"))]
-
-
-@cache
-def _serve_module() -> Any:
-    spec = importlib.util.spec_from_file_location("wire_serve", shared("wire", "serve.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+__all__ = ["exchange_events", "serve_case"]
 
 
 def serve_case(name: str, **options: Any) -> Any:
-    """A running server for the case, as a context manager that gives its URL. Options: those of serve.py."""
-    return _serve_module().serve_case(shared("wire", "cases", f"{name}.json"), **options)
-
-
-def diff_json(recorded: Any, sent: Any) -> Iterator[str]:
-    """Where two JSON values differ, as `/pointer: what` lines."""
-    return cast(Iterator[str], _serve_module().diff_json(recorded, sent))
-
-
-def provider(api: str, now_ms: Callable[[], int] = lambda: 1_700_000_000_000) -> VendorProvider:
-    """The adapter for an api, without an environment and with a clock that stands still."""
-    chosen = vendor_providers(environ={}, now_ms=now_ms)[api]
-    assert isinstance(chosen, VendorProvider)
-    return chosen
+    """A running server for the case `folder/name`, as a context manager that gives its URL."""
+    return serve(_case(name), **options)
 
 
 async def exchange_events(name: str, url: Any, index: int) -> list[AssistantMessageEvent]:
     """The events of one exchange of a case: the recorded request, asked through the adapter."""
-    api = APIS[name.split("/")[0]]
-    body = url.server.exchanges[index]["request"]["body"]
-    vendor = "openrouter" if "openrouter" in name else ""
-    model, context, options = wire_request(body, api, url.base_url, vendor)
-    return [event async for event in provider(api).stream_simple(model, context, options)]
+    case = _case(name)
+    api = APIS[case.folder]
+    provider = vendor_provider(api)
+    assert provider is not None
+    call = FORMATS[api].call(case.exchanges[index]["request"], Place(api, case.provider, url.base_url))
+    return [event async for event in provider.stream_simple(call.model, call.context, call.options)]
 
 
-def final(events: list[AssistantMessageEvent]) -> AssistantMessage:
-    """The message of the terminal event: there is one, and it is the last event."""
-    terminal = [event for event in events if event.type in ("done", "error")]
-    assert terminal == events[-1:]
-    last = events[-1]
-    if last.type == "done":
-        assert last.reason == last.message.stop_reason
-        return last.message
-    assert last.type == "error"
-    assert last.reason == last.error.stop_reason == "error"
-    return last.error
+def _case(name: str) -> WireCase:
+    return WireCase(shared("wire", "cases", f"{name}.json"))

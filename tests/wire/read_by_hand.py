@@ -1,4 +1,4 @@
-"""What each recorded exchange says, read from its bytes by hand. Not from what the adapter makes of them."""
+"""What some recorded exchanges say, read from their bytes by hand: what the readers of tests/wire are held to."""
 
 from dataclasses import dataclass, field
 from typing import Any
