@@ -41,6 +41,7 @@ _ROOM: Final = "Make room, or record on another device, and start again. Calls t
 _NEXT_STEPS: Final = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
+    errno.EIO: "The device did not take it: check it, or record on another. Calls that had ended before are on file.",
     errno.EROFS: "Record into a folder that can be written to.",
 }
 

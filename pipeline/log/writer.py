@@ -85,6 +85,7 @@ class RecordingSink:
     RecordingValueError: the metadata isn't strict JSON.
     """
 
+    _is_lost = False  # a sync failed: of what was written before it, any part may be missing on the device
     _forked = threading.Lock()  # of the class: a sink's own may have been held by another thread when it forked
 
     def __init__(self, path: PathLike, header_fields: dict[str, JsonValue] | None = None) -> None:
@@ -101,6 +102,8 @@ class RecordingSink:
                 if self._line_count == 0:
                     _write_header(self.path, self._descriptor, header)
                     self._catch_up()
+                else:  # whoever created the file may have been killed before its name was safe
+                    sync_folder(self.path)
         except BaseException:
             if is_new and self._line_count == 0:
                 remove_empty(self.path, self._descriptor)
@@ -149,16 +152,18 @@ class RecordingSink:
     def sync(self) -> None:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
 
-        Raises RecordingFileError.
+        Raises RecordingFileError: it can't be synced, and then nothing more is written through this sink; or the
+        file is no longer at its path.
         """
         self._leave_parent()
         with file_errors(self.path, "sync"):
             with self._mutex:
                 self._refuse_closed("sync")
                 # A copy: the wait must hold up no append, and `close` may not take the descriptor away meanwhile.
-                descriptor = os.dup(self._descriptor)
+                descriptor, end = os.dup(self._descriptor), self._known_end
             try:
-                os.fsync(descriptor)
+                self._sync_through(end, descriptor)
+                self._refuse_replaced(descriptor)
             finally:
                 os.close(descriptor)
 
@@ -178,9 +183,25 @@ class RecordingSink:
 
     # ---- the file
 
+    def _sync_through(self, end: int, descriptor: int) -> None:
+        """One at a time: the system tells of lost writes once, to one of those that wait, and then syncs gladly."""
+        with self._syncing:
+            self._refuse_lost("sync")
+            if self._synced_end >= end:
+                return
+            covered = self._known_end
+            try:
+                os.fsync(descriptor)
+            except OSError:
+                self._is_lost = True
+                raise
+            self._synced_end = covered
+
     def _forget(self) -> None:
         """Know nothing of the file's content: the next append reads it all."""
         self._mutex = threading.Lock()
+        self._syncing = threading.Lock()
+        self._synced_end = 0
         self._known_end = 0  # bytes of the file that this sink has seen, its own and those of others
         self._line_count = 0
         self._order = CallOrder()
@@ -195,14 +216,24 @@ class RecordingSink:
         self._leave_parent()
         with self._mutex:
             self._refuse_closed(doing)
+            self._refuse_lost(doing)
             with file_errors(self.path, doing), exclusive(self._descriptor, LockRange.APPEND):
-                self._refuse_replaced()
+                self._refuse_replaced(self._descriptor)
+                self._refuse_cut()
                 self._catch_up()
                 yield
 
     def _refuse_closed(self, doing: str) -> None:
         if not self._release.alive:
             raise RecordingFileError(path=self.path, reason=f"cannot {doing}: the recording was closed")
+
+    def _refuse_lost(self, doing: str) -> None:
+        if self._is_lost:
+            raise RecordingFileError(
+                path=self.path,
+                reason=f"cannot {doing}: an earlier sync failed, and what the device holds since is unknown",
+                next_step="Check the device, then start the program again to record into a new file.",
+            )
 
     def _leave_parent(self) -> None:
         """Give a forked child an open file description of its own: with the parent's it shares the locks too.
@@ -221,8 +252,8 @@ class RecordingSink:
             with file_errors(self.path, "lock"):
                 hold_shared(self._descriptor)
 
-    def _refuse_replaced(self) -> None:
-        is_there = is_at(self.path, self._descriptor)
+    def _refuse_replaced(self, descriptor: int) -> None:
+        is_there = is_at(self.path, descriptor)
         if not is_there:
             happened = "removed" if is_there is None else "replaced"
             raise RecordingFileError(
@@ -230,8 +261,14 @@ class RecordingSink:
                 reason=f"the file was {happened} while it was recorded into",
                 next_step="Start the program again to record into a new file.",
             )
+
+    def _refuse_cut(self) -> None:
         if os.fstat(self._descriptor).st_size < self._known_end:
-            raise RecordingFileError(path=self.path, reason="the file was cut shorter while it was recorded into")
+            raise RecordingFileError(
+                path=self.path,
+                reason="the file was cut shorter while it was recorded into",
+                next_step="Start the program again to record into a new file.",
+            )
 
     def _catch_up(self) -> None:
         """Read what others appended since. Linear in that: nothing is read twice."""
