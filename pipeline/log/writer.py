@@ -183,20 +183,6 @@ class RecordingSink:
 
     # ---- the file
 
-    def _sync_through(self, end: int, descriptor: int) -> None:
-        """One at a time: the system tells of lost writes once, to one of those that wait, and then syncs gladly."""
-        with self._syncing:
-            self._refuse_lost("sync")
-            if self._synced_end >= end:
-                return
-            covered = self._known_end
-            try:
-                os.fsync(descriptor)
-            except OSError:
-                self._is_lost = True
-                raise
-            self._synced_end = covered
-
     def _forget(self) -> None:
         """Know nothing of the file's content: the next append reads it all."""
         self._mutex = threading.Lock()
@@ -222,6 +208,20 @@ class RecordingSink:
                 self._refuse_cut()
                 self._catch_up()
                 yield
+
+    def _sync_through(self, end: int, descriptor: int) -> None:
+        """One at a time: the system tells of lost writes once, to one of those that wait, and then syncs gladly."""
+        with self._syncing:
+            self._refuse_lost("sync")
+            if self._synced_end >= end:
+                return
+            covered = self._known_end
+            try:
+                os.fsync(descriptor)
+            except OSError:
+                self._is_lost = True
+                raise
+            self._synced_end = covered
 
     def _refuse_closed(self, doing: str) -> None:
         if not self._release.alive:

@@ -1,5 +1,6 @@
 """Appending: whole lines, in order, into a file that is what it was, or nothing at all."""
 
+import errno
 import json
 import os
 import stat
@@ -15,7 +16,7 @@ from openprogram.pipeline.json_value import MAX_DEPTH, MAX_LINE_BYTES
 from openprogram.pipeline.log import files
 from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
 from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
-from openprogram.pipeline.log.writer import RecordingSink, create_recording
+from openprogram.pipeline.log.writer import CallWriter, RecordingSink, create_recording
 from tests.pipeline.log.samples import (
     HEADER,
     begin,
@@ -711,6 +712,112 @@ def test_a_sync_that_fails_is_an_error(path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(RecordingFileError) as failure:
             writer.sync()
     assert failure.value.reason == "cannot sync: Input/output error"
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system does it: the writes are lost, one sync is told so, and the next one succeeds."""
+    fsync = os.fsync
+
+    def failing(_descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", fsync)
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", failing)
+
+
+def test_after_a_sync_that_failed_no_other_is_believed_and_nothing_more_is_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RecordingSink(path) as sink:
+        other = begin(sink, "its lines were written before the sync, and may be lost with them")
+        other.write([delta("a")])
+        failed = call(sink)
+        failing_once(monkeypatch)
+        with pytest.raises(RecordingFileError):
+            failed.sync()
+        before = path.read_bytes()
+        attempts: list[Callable[[], object]] = [
+            failed.sync,
+            lambda: other.write([delta("b")]),
+            lambda: other.end("complete"),
+            lambda: begin(sink),
+        ]
+        for attempt in attempts:
+            with pytest.raises(RecordingFileError) as failure:
+                attempt()
+            assert "an earlier sync failed" in failure.value.reason
+            assert failure.value.next_step
+        assert path.read_bytes() == before
+
+
+def test_of_two_that_wait_for_a_sync_that_fails_none_is_told_that_it_went_well(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RecordingSink(path) as sink:
+        one, other = call(sink, "one"), call(sink, "other")
+        failing_once(monkeypatch)
+        refused: list[RecordingFileError] = []
+        ready = threading.Barrier(2)
+
+        def sync(writer: CallWriter) -> None:
+            ready.wait()
+            try:
+                writer.sync()
+            except RecordingFileError as error:
+                refused.append(error)
+
+        threads = [threading.Thread(target=sync, args=(writer,)) for writer in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(refused) == 2
+    assert all(error.next_step for error in refused)
+
+
+def counted_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """`file` or `folder` for each sync from now on."""
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def counting(descriptor: int) -> None:
+        synced.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", counting)
+    return synced
+
+
+def test_what_one_sync_covers_is_not_synced_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RecordingSink(path) as sink:
+        writers = [call(sink), call(sink)]
+        synced = counted_syncs(monkeypatch)
+        for writer in writers:
+            writer.sync()
+        assert synced == ["file"]
+        call(sink).sync()
+        assert synced == ["file", "file"]
+
+
+def test_the_name_of_a_file_that_another_created_is_synced_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_file(path, [HEADER])  # by a process that was killed before it synced the folder
+    synced = counted_syncs(monkeypatch)
+    with RecordingSink(path) as sink:
+        call(sink).sync()
+    assert synced == ["folder", "file"]
+
+
+@pytest.mark.parametrize("happened", ["removed", "replaced"])
+def test_a_call_whose_file_is_gone_when_it_is_synced_is_not_acknowledged(path: Path, happened: str) -> None:
+    with RecordingSink(path) as sink:
+        writer = call(sink)
+        path.unlink()
+        if happened == "replaced":
+            write_file(path, [HEADER])
+        with pytest.raises(RecordingFileError) as failure:
+            writer.sync()
+    assert failure.value.reason == f"the file was {happened} while it was recorded into"
+    assert failure.value.next_step
 
 
 def test_end_line_and_sync_are_separate(path: Path) -> None:
