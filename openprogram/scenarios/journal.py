@@ -1,0 +1,66 @@
+"""The journal of a run: one canonical JSON line for everything that happened, in order.
+
+Equal runs have equal journals, byte for byte. So no wall time, process id, host name or absolute path gets in here;
+`run.json` has those.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Self
+
+from openprogram.pipeline.canonical import canonical
+from openprogram.world.chance import Draw
+from openprogram.world.clock import Clock, as_text
+from openprogram.world.events import WorldEvent
+
+__all__ = ["Journal", "JournalFile"]
+
+
+class Journal:
+    """Appends lines `{"at", "sequence", "type", …}`. `write` takes the bytes of a line, its end included.
+
+    `clock`: scenario time, which every line carries.
+    """
+
+    def __init__(self, clock: Clock, write: Callable[[bytes], Any]) -> None:
+        self._clock, self._write = clock, write
+        self._hash = hashlib.sha256()
+        self.position = 0  #: lines so far
+
+    def add(self, type: str, **fields: Any) -> None:  # noqa: A002 - the field's name
+        """One line. Raises ValueError, TypeError: a field is no JSON."""
+        line = canonical({"type": type, "sequence": self.position, "at": as_text(self._clock.now), **fields}) + b"\n"
+        self._write(line)
+        self._hash.update(line)
+        self.position += 1
+
+    def world(self, event: WorldEvent) -> None:
+        """A world event, as the world tells of it."""
+        self.add("world", event=event.as_json())
+
+    def draw(self, draw: Draw) -> None:
+        """A random draw, as chance tells of it."""
+        self.add("draw", stream=draw.stream, index=draw.index, value=draw.value)
+
+    @property
+    def digest(self) -> str:
+        """`sha256:…` over all lines so far."""
+        return "sha256:" + self._hash.hexdigest()
+
+
+class JournalFile:
+    """A journal's file: made anew, never written over. Raises FileExistsError: there is one."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: IO[bytes] = path.open("xb")
+
+    def write(self, line: bytes) -> None:
+        """Append one line."""
+        self._file.write(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

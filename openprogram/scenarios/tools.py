@@ -1,0 +1,108 @@
+"""The tools of a replayed run: each call is answered from the scenario, or stops the run."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openprogram.agent.tools import ToolOutput
+from openprogram.contracts.contract import Contract
+from openprogram.contracts.schema import faults
+from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
+from openprogram.pipeline.canonical import digest
+from openprogram.providers.types import TextContent, Tool, ToolCall
+from openprogram.scenarios.errors import NoAnswer
+from openprogram.scenarios.journal import Journal
+from openprogram.scenarios.observation import Observation, project
+from openprogram.scenarios.operations import ToolError
+from openprogram.scenarios.playing import play
+from openprogram.scenarios.scenario import Scenario
+from openprogram.world.chance import Chance
+from openprogram.world.world import World
+
+__all__ = ["ScenarioTool", "Stage"]
+
+
+@dataclass
+class Stage:
+    """What the tools of one run share. `calls`: tool calls so far."""
+
+    scenario: Scenario
+    world: World
+    chance: Chance
+    journal: Journal
+    calls: int = 0
+
+
+class ScenarioTool:
+    """One tool of the scenario; an AgentTool. Nothing in it waits, so the calls of a turn happen in their order."""
+
+    def __init__(self, contract: Contract, stage: Stage) -> None:
+        self._contract, self._stage = contract, stage
+
+    @property
+    def definition(self) -> Tool:
+        """The tool as the model sees it."""
+        return self._contract.definition
+
+    async def run(self, call: ToolCall) -> ToolOutput:
+        """The answer to `call`, under the contract's limits.
+
+        Raises NoAnswer, FixtureMissing and others below PipelineError: the scenario has no answer to this call.
+        """
+        stage, contract = self._stage, self._contract
+        number = stage.calls
+        stage.calls += 1
+        stage.journal.add(
+            "call", call=number, tool=contract.name, revision=contract.revision, id=call.id, arguments=call.arguments
+        )
+        observation = self._observe(call.arguments, number)
+        projection = project(observation, contract)
+        stage.journal.add(
+            "observation",
+            call=number,
+            outcome=observation.outcome,
+            category=observation.category,
+            visible=digest(projection.text),
+            visible_bytes=projection.full_bytes,
+            truncated=projection.truncated,
+        )
+        return ToolOutput([TextContent(text=projection.text)], is_error=projection.is_error)
+
+    def _observe(self, arguments: dict[str, Any], number: int) -> Observation:
+        wrong = faults(arguments, self._contract.arguments)
+        if wrong:
+            message = f"Error: invalid arguments: {'; '.join(wrong)}"
+            return Observation("error", category="invalid_arguments", message=message)
+        events, source = self._answer(arguments, number)
+        self._stage.journal.add("answer", call=number, source=source)
+        return play(events, self._contract, arguments, number, self._stage.world, self._stage.journal)
+
+    def _answer(self, arguments: dict[str, Any], number: int) -> tuple[Sequence[AdapterEvent], str]:
+        scenario, name, revision = self._stage.scenario, self._contract.name, self._contract.revision
+        if name in scenario.pure:
+            tool = scenario.pure[name]
+            self._check_revision(tool.revision, number)
+            source = f"pure:{name}@{revision}#{tool.implementation}"
+            return _events(lambda: [Result(value=tool.function(arguments))]), source
+        if name in scenario.operations:
+            operation = scenario.operations[name]
+            self._check_revision(operation.revision, number)
+            world = self._stage.world
+            random = self._stage.chance.stream(f"tool:{name}")
+            events = _events(lambda: operation.function(world, arguments, world.clock, random))
+            return events, f"operation:{name}@{revision}"
+        raise NoAnswer(tool=name, revision=revision, found=(), call=number)
+
+    def _check_revision(self, found: str, number: int) -> None:
+        if found != self._contract.revision:
+            raise NoAnswer(tool=self._contract.name, revision=self._contract.revision, found=(found,), call=number)
+
+
+def _events(answer: Callable[[], Iterable[AdapterEvent]]) -> Sequence[AdapterEvent]:
+    """All events of an answer before any of them takes effect, so that an operation sees one state of the world."""
+    events: list[AdapterEvent] = []
+    try:
+        events.extend(answer())
+    except ToolError as error:
+        events.append(Failed(category=error.category, message=error.message))
+    return numbered(events)

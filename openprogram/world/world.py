@@ -1,0 +1,180 @@
+"""The world of one run: resources that only events change, and a clock that only the world moves."""
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
+
+from openprogram.pipeline.canonical import digest
+from openprogram.world.clock import Clock, ScenarioClock
+from openprogram.world.errors import ResourceMissing, WorldError
+from openprogram.world.events import WorldEvent
+from openprogram.world.patches import ABSENT, Patch, apply_patch, patch_between
+from openprogram.world.values import freeze
+
+__all__ = ["InitialResources", "World"]
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class InitialResources:
+    """The world at a scenario's start; frozen once, shared by any number of runs.
+
+    `kinds`: kind → id → JSON value. Raises WorldError: a name that no resource can have.
+    """
+
+    def __init__(self, kinds: Mapping[str, Mapping[str, Any]]) -> None:
+        for kind, values in kinds.items():
+            for name in values:
+                split_id(f"{kind}/{name}")
+        self.kinds: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+            {
+                kind: MappingProxyType({name: freeze(value) for name, value in values.items()})
+                for kind, values in kinds.items()
+            }
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """`sha256:…` over all of it."""
+        return digest({kind: dict(values) for kind, values in self.kinds.items()})
+
+
+class World:
+    """Resources, their history, and scheduled transitions. Implements Resources.
+
+    `on_event` is told of each world event, in order, after it has taken effect.
+    """
+
+    def __init__(
+        self,
+        initial: InitialResources,
+        clock: ScenarioClock,
+        on_event: Callable[[WorldEvent], None] = lambda event: None,
+    ) -> None:
+        self._initial, self._clock, self._on_event = initial, clock, on_event
+        # A kind is copied at its first change; until then all runs share it.
+        self._kinds: dict[str, Mapping[str, Any]] = dict(initial.kinds)
+        self._own: dict[str, dict[str, Any]] = {}
+        self._revisions: dict[str, int] = {}
+        self._history: dict[str, list[WorldEvent]] = {}
+        self._due: list[tuple[datetime, int, str, str, Callable[[Any], Any]]] = []
+        self._scheduled = 0
+        self.revision = 0  #: world events so far
+
+    # ---- reading
+
+    @property
+    def clock(self) -> Clock:
+        """Scenario time."""
+        return self._clock
+
+    def __getitem__(self, resource: str) -> Any:
+        value = self._value(resource)
+        if value is ABSENT:
+            raise ResourceMissing(resource=resource, reason="there is none of that name in the world")
+        return value
+
+    def __contains__(self, resource: object) -> bool:
+        return isinstance(resource, str) and self._value(resource) is not ABSENT
+
+    def get(self, resource: str) -> Any | None:
+        """The resource's value, or None."""
+        value = self._value(resource)
+        return None if value is ABSENT else value
+
+    def kind(self, kind: str) -> Mapping[str, Any]:
+        """All resources of a kind, by id; a view that can't be changed."""
+        own = self._own.get(kind)
+        return MappingProxyType(own) if own is not None else self._initial.kinds.get(kind, _NOTHING)
+
+    def kinds(self) -> Iterator[str]:
+        """The kinds there are, sorted."""
+        return iter(sorted(kind for kind, values in self._kinds.items() if values))
+
+    def revision_of(self, resource: str) -> int:
+        """See Resources."""
+        return self._revisions.get(resource, 0 if self._initial_value(resource) is ABSENT else 1)
+
+    def history(self, resource: str) -> Sequence[WorldEvent]:
+        """The events of one resource, oldest first."""
+        return tuple(self._history.get(resource, ()))
+
+    # ---- changing
+
+    def commit(self, resource: str, patch: Patch, cause: str) -> WorldEvent:
+        """Change one resource. Raises WorldError: the patch does not apply; then nothing has changed."""
+        value = apply_patch(resource, self._value(resource), patch)
+        return self._take(resource, value, patch, cause)
+
+    def put(self, resource: str, value: Any, cause: str) -> WorldEvent | None:
+        """Give a resource a value, ABSENT to remove it; the patch is worked out. None: it had that value already."""
+        patch = patch_between(self._value(resource), value)
+        return self._take(resource, freeze(value), patch, cause) if patch else None
+
+    def schedule(self, after: timedelta, name: str, resource: str, change: Callable[[Any], Any]) -> None:
+        """A transition of `resource`, once `after` has passed: `change` gets its value and returns the next one.
+
+        It is passed over where the resource is gone by then. Transitions due at one time fire in the order in which
+        they were scheduled. Raises ValueError: `after` is negative.
+        """
+        if after < timedelta(0):
+            raise ValueError(f"a transition can't be scheduled {-after} ago")
+        heapq.heappush(self._due, (self._clock.now + after, self._scheduled, name, resource, change))
+        self._scheduled += 1
+
+    def advance(self, by: timedelta) -> None:
+        """Let scenario time pass, and fire what is due on the way, each at its own time.
+
+        Raises ValueError: `by` is negative. WorldError: a transition can't take effect.
+        """
+        until = self._clock.now + by
+        if by < timedelta(0):
+            raise ValueError(f"scenario time can't go back by {-by}")
+        while self._due and self._due[0][0] <= until:
+            at, _, name, resource, change = heapq.heappop(self._due)
+            self._clock.move_to(max(at, self._clock.now))
+            value = self._value(resource)
+            if value is not ABSENT:
+                self.put(resource, change(value), f"transition:{name}")
+        self._clock.move_to(until)
+
+    @property
+    def pending(self) -> tuple[tuple[datetime, str, str], ...]:
+        """Transitions to come: time, name, resource; in the order in which they will fire."""
+        return tuple((at, name, resource) for at, _, name, resource, _ in sorted(self._due, key=lambda due: due[:2]))
+
+    def _take(self, resource: str, value: Any, patch: Patch, cause: str) -> WorldEvent:
+        kind, name = split_id(resource)
+        if kind not in self._own:
+            self._own[kind] = dict(self._initial.kinds.get(kind, _NOTHING))
+            self._kinds[kind] = self._own[kind]
+        before = self.revision_of(resource)
+        if value is ABSENT:
+            del self._own[kind][name]
+        else:
+            self._own[kind][name] = value
+        self._revisions[resource] = before + 1
+        event = WorldEvent(self.revision, self._clock.now, cause, resource, patch, before, before + 1)
+        self.revision += 1
+        self._history.setdefault(resource, []).append(event)
+        self._on_event(event)
+        return event
+
+    def _value(self, resource: str) -> Any:
+        kind, _, name = resource.partition("/")
+        return self._kinds.get(kind, _NOTHING).get(name, ABSENT)
+
+    def _initial_value(self, resource: str) -> Any:
+        kind, _, name = resource.partition("/")
+        return self._initial.kinds.get(kind, _NOTHING).get(name, ABSENT)
+
+
+def split_id(resource: str) -> tuple[str, str]:
+    """`kind/id` as its two parts. Raises WorldError: it isn't of that form."""
+    kind, slash, name = resource.partition("/")
+    if not slash or not kind or not name or "/" in name or "*" in resource or any(c.isspace() for c in resource):
+        raise WorldError(resource=resource, reason="a resource is named kind/id, without spaces, * or another slash")
+    return kind, name
