@@ -57,7 +57,7 @@ def _path(parts: Any) -> str:
 
 def _references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
-        own = [schema["$ref"]] if isinstance(schema.get("$ref"), str) else []
+        own = [schema[key] for key in ("$ref", "$dynamicRef") if isinstance(schema.get(key), str)]
         return own + [found for value in schema.values() for found in _references(value)]
     if isinstance(schema, list):
         return [found for value in schema for found in _references(value)]
