@@ -5,7 +5,8 @@ reader sees all of a change or nothing of it. The process-wide registry below is
 """
 
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -14,10 +15,13 @@ from openprogram.providers.types import AssistantMessageEvent, Context, Model, S
 
 __all__ = [
     "ApiProvider",
+    "ProviderOverride",
     "ProviderTransform",
     "UnknownApi",
     "get_api_provider",
+    "get_registered_provider",
     "list_apis",
+    "override_providers",
     "publish_transform",
     "register_api_provider",
     "unregister_api_provider",
@@ -47,6 +51,9 @@ class ApiProvider(Protocol):
 
 ProviderTransform: TypeAlias = Callable[[str, ApiProvider], ApiProvider]
 
+#: Answers a lookup of an api name in place of the registry.
+ProviderOverride: TypeAlias = Callable[[str], ApiProvider]
+
 
 class UnknownApi(LookupError):
     """No provider is registered for `api`. `known`: the names that are."""
@@ -71,6 +78,14 @@ class _Registry:
     base: MappingProxyType[str, ApiProvider] = field(default_factory=lambda: MappingProxyType({}))
     published: MappingProxyType[str, ApiProvider] = field(default_factory=lambda: MappingProxyType({}))
     transform: ProviderTransform = _unchanged
+    overrides: tuple[ProviderOverride, ...] = ()
+
+
+def _found(providers: Mapping[str, ApiProvider], api: str) -> ApiProvider:
+    try:
+        return providers[api]
+    except KeyError:
+        raise UnknownApi(api, sorted(providers)) from None
 
 
 _registry = _Registry()
@@ -111,23 +126,54 @@ def publish_transform(
         chosen = transform or _unchanged
         base = {**defaults, **_registry.base}
         published = {api: chosen(api, provider) for api, provider in base.items()}
-        _registry = _Registry(MappingProxyType(base), MappingProxyType(published), chosen)
+        _registry = replace(
+            _registry, base=MappingProxyType(base), published=MappingProxyType(published), transform=chosen
+        )
+
+
+@contextmanager
+def override_providers(choose: ProviderOverride) -> Iterator[None]:
+    """While it is entered, `choose(api)` answers every lookup, in every thread and task of the process.
+
+    The registry is not asked and the runtime not started, so an override that can't go live makes a process that
+    can't. What is registered meanwhile counts afterwards. Of several overrides the last one entered answers.
+    """
+    global _registry
+    with _changing:
+        _registry = replace(_registry, overrides=(*_registry.overrides, choose))
+    try:
+        yield
+    finally:
+        with _changing:
+            # not simply the last one: whoever is left first may have been entered first
+            left = tuple(other for other in _registry.overrides if other is not choose)
+            _registry = replace(_registry, overrides=left)
 
 
 def get_api_provider(api: str) -> ApiProvider:
-    """The provider that answers for `api`, transform applied. The first lookup starts the runtime.
+    """The provider that answers for `api`: the override's, else the registered one with the transform applied.
 
-    Raises UnknownApi: none is registered under that name. RuntimeFailed: the runtime could not start.
+    The first lookup in the registry starts the runtime. Raises UnknownApi: none is registered under that name.
+    RuntimeFailed: the runtime could not start. Whatever an override raises.
     """
+    overrides = _registry.overrides
+    return overrides[-1](api) if overrides else _found(_started().published, api)
+
+
+def get_registered_provider(api: str) -> ApiProvider:
+    """The provider that was registered for `api`, with neither transform nor override: for an override that wraps it.
+
+    Raises as `get_api_provider`.
+    """
+    return _found(_started().base, api)
+
+
+def _started() -> _Registry:
     # Here and not above: the runtime registers what it starts. No lookup may go past it, or replay would be live.
     from openprogram.providers.runtime import initialize_provider_runtime
 
     initialize_provider_runtime()
-    registry = _registry
-    try:
-        return registry.published[api]
-    except KeyError:
-        raise UnknownApi(api, sorted(registry.published)) from None
+    return _registry
 
 
 def list_apis() -> list[str]:

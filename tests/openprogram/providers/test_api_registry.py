@@ -1,13 +1,17 @@
 """The registry: which provider answers for an api, and a transform over all of them that is applied whole or not."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from openprogram.providers.api_registry import (
     ApiProvider,
+    ProviderOverride,
     UnknownApi,
+    get_api_provider,
     list_apis,
+    override_providers,
     publish_transform,
     register_api_provider,
     unregister_api_provider,
@@ -32,6 +36,12 @@ def _get(api: str) -> ApiProvider:
     from openprogram.providers import api_registry
 
     return api_registry._registry.published[api]
+
+
+def _overrides() -> tuple[ProviderOverride, ...]:
+    from openprogram.providers import api_registry
+
+    return api_registry._registry.overrides
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +122,51 @@ def test_a_default_does_not_replace_what_was_registered() -> None:
     publish_transform(None, {NAMES[0]: default, NAMES[1]: other})
     assert _get(NAMES[0]) is own
     assert _get(NAMES[1]) is other
+
+
+# ---- override
+
+
+def test_an_override_answers_every_lookup_in_every_thread_and_leaves_the_registry_as_it_was() -> None:
+    registered, answering = ScriptedProvider([]), ScriptedProvider([])
+    register_api_provider(NAMES[0], registered)
+    seen: list[ApiProvider] = []
+    with override_providers(lambda _api: answering):
+        thread = threading.Thread(target=lambda: seen.append(get_api_provider("never registered")))
+        thread.start()
+        thread.join()
+        assert get_api_provider(NAMES[0]) is answering
+    assert seen == [answering]
+    assert _get(NAMES[0]) is registered
+    assert not _overrides()
+
+
+def test_what_is_registered_or_transformed_under_an_override_counts_afterwards() -> None:
+    answering, registered, transformed = ScriptedProvider([]), ScriptedProvider([]), ScriptedProvider([])
+    with override_providers(lambda _api: answering):
+        register_api_provider(NAMES[0], registered)
+        publish_transform(lambda _api, _provider: transformed)
+        assert get_api_provider(NAMES[0]) is answering
+    assert _get(NAMES[0]) is transformed
+
+
+def test_of_several_overrides_the_last_one_entered_answers_in_whatever_order_they_are_left() -> None:
+    one, other = ScriptedProvider([]), ScriptedProvider([])
+    for leave_first_first in (True, False):
+        first, second = override_providers(lambda _api: one), override_providers(lambda _api: other)
+        first.__enter__()
+        second.__enter__()
+        assert get_api_provider(NAMES[0]) is other
+        (first if leave_first_first else second).__exit__(None, None, None)
+        assert get_api_provider(NAMES[0]) is (other if leave_first_first else one)
+        (second if leave_first_first else first).__exit__(None, None, None)
+        assert not _overrides()
+
+
+def test_an_override_goes_with_an_exception() -> None:
+    with pytest.raises(KeyError), override_providers(lambda _api: ScriptedProvider([])):
+        raise KeyError
+    assert not _overrides()
 
 
 def test_an_unknown_api_names_the_known_ones_and_what_to_do() -> None:

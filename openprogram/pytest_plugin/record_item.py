@@ -1,0 +1,88 @@
+"""A test that is recorded: into a file beside the recording, which replaces it if the test passes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from openprogram.pipeline.log.files import file_errors, sync_folder
+from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
+from openprogram.providers.api_registry import ApiProvider, get_registered_provider
+from openprogram.providers.event_stream import EventStream, as_event_stream
+from openprogram.providers.recording import RecordingProvider, RecordingSink
+from openprogram.providers.replay import read_recording_file
+from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions
+
+__all__ = ["FAILED_SUFFIX", "PARTIAL_SUFFIX", "RecordItem"]
+
+FAILED_SUFFIX = ".failed"
+PARTIAL_SUFFIX = ".partial"
+
+
+class RecordItem:
+    """Records the calls of a test into `path.partial`. Raises RecordingFileError: it can't be created."""
+
+    mode: Literal["record"] = "record"
+    verdict = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._partial = path.with_name(path.name + PARTIAL_SUFFIX)
+        self._failed = path.with_name(path.name + FAILED_SUFFIX)
+        with file_errors(path, "create"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._partial.unlink(missing_ok=True)  # of a run that was killed
+        self._sink = RecordingSink(self._partial)
+        self._recorded: dict[str, tuple[ApiProvider, RecordingProvider]] = {}
+        self.provider: ApiProvider = self
+
+    def provider_for(self, api: str) -> ApiProvider:
+        """The registered provider, recorded."""
+        live = get_registered_provider(api)
+        known = self._recorded.get(api)
+        if known is None or known[0] is not live:
+            known = self._recorded[api] = live, RecordingProvider(live, self._sink)
+        return known[1]
+
+    def stream(self, model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
+        """The events of the provider that is registered for the model's api, recorded."""
+        return as_event_stream(self.provider_for(model.api).stream(model, context, options), model)
+
+    def stream_simple(self, model: Model, context: Context, options: SimpleStreamOptions | None = None) -> EventStream:
+        """The events of the provider that is registered for the model's api, recorded."""
+        return as_event_stream(self.provider_for(model.api).stream_simple(model, context, options), model)
+
+    def wrap(self, make_provider: Callable[[], ApiProvider]) -> ApiProvider:
+        """What `make_provider` makes, recorded."""
+        return RecordingProvider(make_provider(), self._sink)
+
+    def keep(self) -> int:
+        """Let the new recording take the place of the old one, and count its calls.
+
+        Raises RecordingFileError: it is not whole, such as where a call goes on after the test; then it is set aside.
+        """
+        self._sink.close()
+        try:
+            with read_recording_file(self._partial) as recording:
+                count = recording.call_count
+        except BaseException:
+            self.set_aside()
+            raise
+        with file_errors(self.path, "replace"):
+            self._partial.replace(self.path)
+            self.path.with_name(self.path.name + COMPRESSED_SUFFIX).unlink(missing_ok=True)
+            self._failed.unlink(missing_ok=True)
+            sync_folder(self.path)
+        return count
+
+    def set_aside(self) -> Path:
+        """Leave the old recording in place and the new one beside it."""
+        self._sink.close()
+        with file_errors(self._failed, "replace"):
+            self._partial.replace(self._failed)
+        return self._failed
+
+    def drop(self) -> None:
+        """Forget what was recorded: the test did not run."""
+        self._sink.close()
+        with file_errors(self._partial, "remove"):
+            self._partial.unlink(missing_ok=True)
