@@ -91,7 +91,7 @@ class ItemRun:
         try:
             if passed:
                 record.keep()
-            elif "skipped" in self._outcomes.values() and not teardown_failed:
+            elif "skipped" in self._outcomes.values():
                 record.drop()
             else:
                 record.set_aside()
