@@ -1,28 +1,13 @@
 """What stops a replayed run. None of these is a result that the agent could work around.
 
-PipelineError
-└── RunStopped          `code` says why, the same word in journal, reports and JSON output
+RunStopped              see openprogram.fixtures.errors, which has more of them
     ├── UnknownTool     tool.unknown: the model asked for a tool that the scenario has no contract for
     └── NoAnswer        tool.unanswered: nothing answers for a tool at its contract's revision
-
-A missing or ambiguous fixture has errors of its own, see openprogram.fixtures.errors.
 """
 
-from typing import Any, ClassVar
-
-from openprogram.pipeline.errors import PipelineError
+from openprogram.fixtures.errors import RunStopped
 
 __all__ = ["NoAnswer", "RunStopped", "UnknownTool"]
-
-
-class RunStopped(PipelineError):
-    """Base. `code`: see above. `call`: the tool call's number in the run, from 0, or None."""
-
-    code: ClassVar[str] = "run.stopped"
-
-    def __init__(self, message: str, *, call: int | None = None, **data: Any) -> None:
-        super().__init__(message, call=call, **data)
-        self.call = call
 
 
 class UnknownTool(RunStopped):

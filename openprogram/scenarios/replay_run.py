@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from openprogram.agent.events import AgentFinished, FinishReason, TurnFinished
 from openprogram.agent.loop import run_agent
+from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import (
@@ -47,7 +48,9 @@ class RunResult:
 
 
 class ReplayRun:
-    """Runs `scenario` once. `provider` answers for the model; `write` takes the journal's lines.
+    """Runs `scenario` once. `fixtures` and the scenario's own operations answer its tools, `provider` for the model.
+
+    `write` takes the journal's lines.
 
     Raises TypeError: `provider` is neither a ReplayProvider nor a ScriptedProvider, which alone hold nothing live.
     """
@@ -55,6 +58,7 @@ class ReplayRun:
     def __init__(
         self,
         scenario: Scenario,
+        fixtures: FixtureRegistry,
         provider: ReplayProvider | ScriptedProvider,
         write: Callable[[bytes], Any] = lambda line: None,
     ) -> None:
@@ -65,7 +69,7 @@ class ReplayRun:
         clock = ScenarioClock(scenario.start)
         journal = self._journal = Journal(clock, write)
         self._world = World(scenario.resources, clock, journal.world)
-        stage = Stage(scenario, self._world, Chance(scenario.seed, "main", journal.draw), journal)
+        stage = Stage(scenario, fixtures, self._world, Chance(scenario.seed, "main", journal.draw), journal)
         self._stage = stage
         self._tools = [ScenarioTool(contract, stage) for contract in scenario.contracts.values()]
 

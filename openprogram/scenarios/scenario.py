@@ -20,7 +20,7 @@ class Scenario:
     """`turns`: what the user says, one message after the other; the next one follows the agent's answer.
 
     `contracts`, `operations`, `pure`: by tool name. `ends_after`: tools whose call ends the conversation.
-    `start`: scenario time at the beginning, with a zone. `seed`: of all chance.
+    `start`: scenario time at the beginning, with a zone. `seed`: of all chance. `namespace`: of its fixtures.
     """
 
     id: str
@@ -31,6 +31,7 @@ class Scenario:
     turns: tuple[str, ...]
     contracts: Mapping[str, Contract]
     resources: InitialResources
+    namespace: str = "default"
     system_prompt: str | None = None
     operations: Mapping[str, Operation] = field(default_factory=lambda: MappingProxyType({}))
     pure: Mapping[str, PureTool] = field(default_factory=lambda: MappingProxyType({}))

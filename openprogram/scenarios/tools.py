@@ -1,13 +1,19 @@
 """The tools of a replayed run: each call is answered from the scenario, or stops the run."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, assert_never
 
 from openprogram.agent.tools import ToolOutput
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.schema import faults
+from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing
 from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
+from openprogram.fixtures.fixture import Fixture
+from openprogram.fixtures.key import FixtureKey, normalised, read_revisions
+from openprogram.fixtures.matcher import Ambiguous, Found, Missing
+from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.pipeline.canonical import digest
 from openprogram.providers.types import TextContent, Tool, ToolCall
 from openprogram.scenarios.errors import NoAnswer
@@ -24,13 +30,15 @@ __all__ = ["ScenarioTool", "Stage"]
 
 @dataclass
 class Stage:
-    """What the tools of one run share. `calls`: tool calls so far."""
+    """What the tools of one run share. `calls`: tool calls so far; `occurrences`: of each tool with equal arguments."""
 
     scenario: Scenario
+    fixtures: FixtureRegistry
     world: World
     chance: Chance
     journal: Journal
     calls: int = 0
+    occurrences: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 class ScenarioTool:
@@ -91,7 +99,45 @@ class ScenarioTool:
             random = self._stage.chance.stream(f"tool:{name}")
             events = _events(lambda: operation.function(world, arguments, world.clock, random))
             return events, f"operation:{name}@{revision}"
-        raise NoAnswer(tool=name, revision=revision, found=(), call=number)
+        fixture = self._fixture(arguments, number)
+        return fixture.answer, f"fixture:{fixture.id}"
+
+    def _fixture(self, arguments: dict[str, Any], number: int) -> Fixture:
+        stage, contract = self._stage, self._contract
+        key = self._key(arguments)
+        match stage.fixtures.find(key, contract):
+            case Found(fixture=fixture):
+                return fixture
+            case Ambiguous(fixtures=fixtures):
+                raise FixtureAmbiguous(tool=contract.name, fixtures=tuple(f.id for f in fixtures), call=number)
+            case Missing(candidates=candidates):
+                raise FixtureMissing(
+                    namespace=key.namespace,
+                    tool=contract.name,
+                    revision=contract.revision,
+                    request=key.arguments,
+                    key=key.as_json(),
+                    explanation=tuple(found.explain() for found in candidates),
+                    call=number,
+                )
+            case never:
+                assert_never(never)
+
+    def _key(self, arguments: dict[str, Any]) -> FixtureKey:
+        stage, contract = self._stage, self._contract
+        request = normalised(arguments, contract)
+        same = (contract.name, digest(request))
+        occurrence = stage.occurrences[same] if contract.ordered else None
+        stage.occurrences[same] += 1
+        return FixtureKey(
+            scenario_version=stage.scenario.version,
+            namespace=stage.scenario.namespace,
+            tool=contract.name,
+            contract_revision=contract.revision,
+            arguments=request,
+            reads=read_revisions(contract, request, stage.world),
+            occurrence=occurrence,
+        )
 
     def _check_revision(self, found: str, number: int) -> None:
         if found != self._contract.revision:

@@ -59,6 +59,7 @@ class World:
         self._kinds: dict[str, Mapping[str, Any]] = dict(initial.kinds)
         self._own: dict[str, dict[str, Any]] = {}
         self._revisions: dict[str, int] = {}
+        self._kind_revisions: dict[str, int] = {}
         self._history: dict[str, list[WorldEvent]] = {}
         self._due: list[tuple[datetime, int, str, str, Callable[[Any], Any]]] = []
         self._scheduled = 0
@@ -97,6 +98,10 @@ class World:
     def revision_of(self, resource: str) -> int:
         """See Resources."""
         return self._revisions.get(resource, 0 if self._initial_value(resource) is ABSENT else 1)
+
+    def kind_revision(self, kind: str) -> int:
+        """How often a resource of the kind has changed, its beginning included; 0 where there never was one."""
+        return self._kind_revisions.get(kind, 1 if self._initial.kinds.get(kind) else 0)
 
     def history(self, resource: str) -> Sequence[WorldEvent]:
         """The events of one resource, oldest first."""
@@ -157,6 +162,7 @@ class World:
         else:
             self._own[kind][name] = value
         self._revisions[resource] = before + 1
+        self._kind_revisions[kind] = self.kind_revision(kind) + 1
         event = WorldEvent(self.revision, self._clock.now, cause, resource, patch, before, before + 1)
         self.revision += 1
         self._history.setdefault(resource, []).append(event)
