@@ -1,4 +1,4 @@
-"""How long something takes: several runs, their median, and how far they spread."""
+"""How long something takes: several runs, each beside one of its floor, their medians, and how far they spread."""
 
 import gc
 import statistics
@@ -11,7 +11,7 @@ __all__ = ["Timing", "measure"]
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of each run."""
+    """CPU seconds of each run, of all threads."""
 
     seconds: tuple[float, ...]
 
@@ -25,17 +25,25 @@ class Timing:
         return f"{self.median / floor.median:.2f} ({low:.2f} to {high:.2f})"
 
 
-def measure(run: Callable[[], object], *, prepare: Callable[[], object] = lambda: None, runs: int = 5) -> Timing:
-    """Time `run` so often, `prepare` before each and not timed. The collector runs between, never in the middle."""
-    seconds = []
-    for _ in range(runs):
+def measure(*runs: Callable[[], object], prepare: Callable[[], object] = lambda: None, times: int = 5) -> list[Timing]:
+    """Time each of `runs` so often, in turns, so that a machine that slows down meanwhile slows all of them.
+
+    `prepare` comes before each turn and is not timed. The collector runs between, never in the middle.
+    """
+    seconds: list[list[float]] = [[] for _ in runs]
+    for _ in range(times):
         prepare()
-        gc.collect()
-        gc.disable()
-        try:
-            started = time.perf_counter()
-            run()
-            seconds.append(time.perf_counter() - started)
-        finally:
-            gc.enable()
-    return Timing(tuple(seconds))
+        for run, taken in zip(runs, seconds, strict=True):
+            taken.append(_seconds(run))
+    return [Timing(tuple(taken)) for taken in seconds]
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    gc.collect()
+    gc.disable()
+    try:
+        started = time.process_time()
+        run()
+        return time.process_time() - started
+    finally:
+        gc.enable()
