@@ -66,7 +66,9 @@ class Replayer(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.recording = recording
-        self.verdict = Verdict(recording.call_count)
+        if not recording.policy.is_exact:
+            raise RecordingFileError(path=recording.path, reason=f"can't be matched yet: {recording.policy}")
+        self.verdict = Verdict(recording.call_count, recording.policy)
         self._requests, self._events = requests, events
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
         self._memo = PartMemo()
@@ -119,7 +121,7 @@ class Replayer(Generic[T]):
             mismatch = self._compare(call, call_index)
             if mismatch is None:
                 self._next_call_index += 1
-                self.verdict.add(ReplayedCall(call_index, "served"))
+                self.verdict.add(ReplayedCall(call_index, "served", equality="exact"))
             else:
                 past_end = call_index >= self.recording.call_count
                 self.verdict.add(ReplayedCall(call_index, "past_end" if past_end else "mismatch", mismatch))

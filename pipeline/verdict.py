@@ -2,39 +2,52 @@
 
 import copy
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from openprogram.pipeline.errors import PipelineError, UnconsumedCalls
+from openprogram.pipeline.matching.bindings import Binding
+from openprogram.pipeline.matching.policy import EXACT, MatchingPolicy
 
-__all__ = ["CallResult", "ReplayedCall", "Verdict"]
+__all__ = ["CallResult", "Equality", "ReplayedCall", "Verdict"]
 
 #: `served`: equal, and answered. `mismatch`: another request. `past_end`: no recorded call was left.
 #: `unreadable`: the file could not answer, as it no longer is what was opened or doesn't fit today's types.
 #: `refused`: the request can't be compared, as strict JSON can't hold it.
 CallResult: TypeAlias = Literal["served", "mismatch", "past_end", "unreadable", "refused"]
 
+#: How equal a served request was. `exact`: value for value. `symbol-bound`: but for values that the recording's
+#: volatile rules name, each of which stands for one recorded value throughout.
+Equality: TypeAlias = Literal["exact", "symbol-bound"]
+
+#: Bindings that `describe` shows; `bindings` has them all.
+_SHOWN_BINDINGS: Final = 20
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayedCall:
     """One incoming call. `call_index`: the recorded call it was compared with, or the count of them past the end.
 
-    `failure`: what the caller got raised, None where the call was served.
+    `failure`: what the caller got raised, None where the call was served. `equality`: None where it was not.
     """
 
     call_index: int
     result: CallResult
     failure: PipelineError | None = None
+    equality: Equality | None = None
 
 
 class Verdict:
     """The verdict over one ReplayProvider's calls, kept as they come. Safe to read from any thread.
 
-    `call_count`: recorded calls. It stays failed once a call was not answered, whatever is served afterwards.
+    `call_count`: recorded calls. `policy`: how they are matched. It stays failed once a call was not answered,
+    whatever is served afterwards.
     """
 
-    def __init__(self, call_count: int) -> None:
-        self.call_count = call_count
+    def __init__(self, call_count: int, policy: MatchingPolicy = EXACT) -> None:
+        self.call_count, self.policy = call_count, policy
+        self._bindings: list[Binding] = []
         self._calls: list[ReplayedCall] = []
         self._lock = threading.Lock()
         self._looked_at = False
@@ -61,6 +74,33 @@ class Verdict:
         return sum(call.result == "served" for call in self.calls)
 
     @property
+    def unused(self) -> list[int]:
+        """The recorded calls that were not served, by call_index."""
+        served = {call.call_index for call in self.calls if call.result == "served"}
+        return [index for index in range(self.call_count) if index not in served]
+
+    @property
+    def exact_count(self) -> int:
+        """How many calls were served for a request that was equal value for value."""
+        return sum(call.equality == "exact" for call in self.calls)
+
+    @property
+    def symbol_bound_count(self) -> int:
+        """How many calls were served for a request that was equal but for values bound to recorded ones."""
+        return sum(call.equality == "symbol-bound" for call in self.calls)
+
+    @property
+    def equality(self) -> Equality:
+        """`symbol-bound` where any call was, or else `exact`. Says nothing of calls that were not served."""
+        return "symbol-bound" if self.symbol_bound_count else "exact"
+
+    @property
+    def bindings(self) -> list[Binding]:
+        """Recorded values that stand for others in this run, in the order in which they were met."""
+        with self._lock:
+            return list(self._bindings)
+
+    @property
     def overlooked(self) -> bool:
         """Whether the run was not the recorded one, whole, and nobody has asked since: a program may have ended."""
         return not self._looked_at and (self.failed or self.consumed < self.call_count)
@@ -70,6 +110,11 @@ class Verdict:
         with self._lock:
             self._calls.append(call)
             self._looked_at = False
+
+    def bind(self, bindings: Sequence[Binding]) -> None:
+        """Note bindings that were made."""
+        with self._lock:
+            self._bindings.extend(binding for binding in bindings if binding.recorded != binding.incoming)
 
     def require(self) -> None:
         """Check that every call was answered by its recorded one, and that none is left.
@@ -86,7 +131,13 @@ class Verdict:
     def describe(self) -> str:
         """What happened to each call, a line each, the first failure in full."""
         self._looked_at = True
-        lines = [f"call {call.call_index}: {call.result.replace('_', ' ')}" for call in self.calls]
+        lines = [_line(call) for call in self.calls]
+        if not self.policy.is_exact:
+            lines.append(f"matching: {self.policy}")
+        bindings = self.bindings
+        lines += [f"bound: {binding}" for binding in bindings[:_SHOWN_BINDINGS]]
+        if len(bindings) > _SHOWN_BINDINGS:
+            lines.append(f"bound: {len(bindings) - _SHOWN_BINDINGS} more values")
         unused = self.call_count - self.consumed
         if unused:
             lines.append(f"recorded calls not used: {unused} of {self.call_count}")
@@ -95,3 +146,8 @@ class Verdict:
             lines.append(str(failure))
         word = "failed" if failure is not None else "incomplete" if unused else "matched"
         return "\n".join([f"replay {word}", *lines])
+
+
+def _line(call: ReplayedCall) -> str:
+    how = f" ({call.equality})" if call.equality == "symbol-bound" else ""
+    return f"call {call.call_index}: {call.result.replace('_', ' ')}{how}"

@@ -24,7 +24,7 @@ from openprogram.logs import configure_file_log, get_logger
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.providers.api_registry import ApiProvider, ProviderTransform, publish_transform
 from openprogram.providers.blocked import BlockedProvider
-from openprogram.providers.recording import RecordingProvider, RecordingSink
+from openprogram.providers.recording import RecordingProvider, RecordingSink, open_sink
 from openprogram.providers.replay import ReplayProvider
 
 __all__ = [
@@ -193,7 +193,7 @@ def _prepare(chosen: Off | Record | Replay, home: Home) -> tuple[Activation, Pro
             return Inactive(), None
         case Record(file):
             configure_file_log(home)
-            sink = RecordingSink(file)
+            sink = open_sink(file)
             return RecordActive(sink), lambda _api, provider: RecordingProvider(provider, sink)
         case Replay(file):
             configure_file_log(home)

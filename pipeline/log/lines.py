@@ -23,6 +23,7 @@ from openprogram.pipeline.json_value import (
     to_line,
 )
 from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
+from openprogram.pipeline.matching.policy import MatchingPolicy, PolicyError
 
 __all__ = [
     "LINE_END",
@@ -38,6 +39,7 @@ __all__ = [
     "LineDefect",
     "Outcome",
     "RequestLine",
+    "UnknownPolicy",
     "WrongVersion",
     "accept_any_event",
     "canonical_payload",
@@ -85,10 +87,15 @@ class WrongVersion(LineDefect):
     """A header of another format version: nothing else in the file can be understood."""
 
 
+class UnknownPolicy(WrongVersion):
+    """A header whose matching policy this release doesn't know: a replay that ignored it would judge wrongly."""
+
+
 class HeaderLine(NamedTuple):
-    """`fields`: the whole line, optional metadata included."""
+    """`fields`: the whole line, optional metadata included. `policy`: how its calls are matched."""
 
     fields: dict[str, Any]
+    policy: MatchingPolicy
 
 
 class RequestLine(NamedTuple):
@@ -301,7 +308,10 @@ def _header(fields: dict[str, Any]) -> HeaderLine:
     if type(version) is not int or version != RECORDING_FORMAT_VERSION:
         found = f"format_version {show_value(version)}" if "format_version" in fields else "no format_version"
         raise WrongVersion(f"{found}; this release reads version {RECORDING_FORMAT_VERSION}")
-    return HeaderLine(fields)
+    try:
+        return HeaderLine(fields, MatchingPolicy.from_header(fields))
+    except PolicyError as error:
+        raise UnknownPolicy(str(error)) from None
 
 
 def _call_end(fields: dict[str, Any], call_index: int) -> CallEndLine:

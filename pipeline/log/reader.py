@@ -29,6 +29,7 @@ from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import RawLine, scan_lines
 from openprogram.pipeline.log.source import ByteSource, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
+from openprogram.pipeline.matching.policy import MatchingPolicy
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
 __all__ = ["CallSummary", "Recording", "index_lines", "open_recording", "parse_raw", "unchanged"]
@@ -102,7 +103,8 @@ class CallSummary:
 class Recording:
     """An opened recording that passed the strict reader. Close it, or use it as a context manager.
 
-    `path`; `header`: the header line; `calls`: a CallSummary a call, by call_index.
+    `path`; `header`: the header line; `policy`: how it says that calls are matched; `calls`: a CallSummary a call, by
+    call_index.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Recording:
         calls: Sequence[CallSummary],
     ) -> None:
         self.path, self.header, self.calls = path, header, calls
+        self.policy = MatchingPolicy.from_header(header)
         self._source = source
         self._opened = opened
         self._close = weakref.finalize(self, source.close)

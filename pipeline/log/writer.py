@@ -43,6 +43,13 @@ from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import read_from, scan_lines
 from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.matching.policy import (
+    EXACT,
+    POLICY_FIELD_NAMES,
+    MatchingPolicy,
+    PolicyError,
+    choose_policy,
+)
 from openprogram.pipeline.redaction import REDACTION_VERSION, remove_secret_values
 from openprogram.pipeline.request_parts import CleanBody
 
@@ -50,10 +57,10 @@ __all__ = ["CallWriter", "RecordingSink", "create_recording"]
 
 
 def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> None:
-    """A new recording with only its header, mode 0600, synced. `header_fields`: optional metadata.
+    """A new recording with only its header, mode 0600, synced. `header_fields`: its policy, and optional metadata.
 
     Raises RecordingFileError: the file exists, or can't be written; then no file is left.
-    RecordingValueError: the metadata isn't strict JSON.
+    RecordingValueError: the metadata isn't strict JSON, or the policy isn't one that can be written.
     """
     path = Path(path)
     refuse_compressed(path)
@@ -80,19 +87,29 @@ class RecordingSink:
     process has not finished don't block that. A last line without an end, left by a writer that was killed, is
     cut off. While the sink is open, the file counts as in use.
 
-    `path`: the file. `header_fields`: optional metadata for a new file, besides the version of today's redaction.
-    Raises RecordingFileError: not a recording, damaged, compressed, or can't be opened for writing.
-    RecordingValueError: the metadata isn't strict JSON.
+    `path`: the file. `header_fields`: for a new file: its policy, and optional metadata, besides the version of
+    today's redaction. `match`, `volatile`: the policy to record under; None leaves each to the file, or to
+    `header_fields`. `policy`: what came of it.
+    Raises RecordingFileError: not a recording, damaged, compressed, can't be opened for writing, or of another policy
+    than the one given. RecordingValueError: the metadata isn't strict JSON, or the policy can't be written.
     """
 
     _is_lost = False  # a sync failed: of what was written before it, any part may be missing on the device
     _forked = threading.Lock()  # of the class: a sink's own may have been held by another thread when it forked
 
-    def __init__(self, path: PathLike, header_fields: dict[str, JsonValue] | None = None) -> None:
+    def __init__(
+        self,
+        path: PathLike,
+        header_fields: dict[str, JsonValue] | None = None,
+        *,
+        match: str | None = None,
+        volatile: Sequence[str] | None = None,
+    ) -> None:
         self.path = Path(path)
+        self.policy = EXACT  # until a header says otherwise
         refuse_compressed(self.path)
         self._forget()
-        header = _encode_header({"redaction_version": REDACTION_VERSION, **(header_fields or {})})
+        header = _new_header(header_fields or {}, match, volatile)
         self._descriptor, is_new = open_or_create(self.path)
         self._hold()
         try:
@@ -104,6 +121,7 @@ class RecordingSink:
                     self._catch_up()
                 else:  # whoever created the file may have been killed before its name was safe
                     sync_folder(self.path)
+            self.require_policy(match, volatile)
         except BaseException:
             if is_new and self._line_count == 0:
                 remove_empty(self.path, self._descriptor)
@@ -180,6 +198,17 @@ class RecordingSink:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def require_policy(self, match: str | None, volatile: Sequence[str] | None) -> None:
+        """Check that the file is recorded under this policy; None asks for nothing. Raises as the constructor."""
+        asked = _chosen(match, volatile, self.policy)
+        if asked != self.policy:
+            raise RecordingFileError(
+                path=self.path,
+                reason=f"it was begun under another policy: {self.policy}; this run asks for {asked}",
+                line_number=1,
+                next_step="Record into a new file, or leave match and volatile out to append under the file's own.",
+            )
 
     # ---- the file
 
@@ -296,7 +325,9 @@ class RecordingSink:
     def _take(self, line: Line, number: int) -> None:
         if isinstance(line, HeaderLine) != (number == 1):
             raise LineDefect("the first line is not a header" if number == 1 else "a second header")
-        if not isinstance(line, HeaderLine):
+        if isinstance(line, HeaderLine):
+            self.policy = line.policy
+        else:
             self._order.advance(line)
 
     def _append(self, data: bytes, lines: Sequence[RequestLine | EventLine | CallEndLine]) -> None:
@@ -344,9 +375,32 @@ class CallWriter:
         self._sink.sync()
 
 
+def _chosen(match: str | None, volatile: Sequence[str] | None, otherwise: MatchingPolicy) -> MatchingPolicy:
+    try:
+        return choose_policy(match, volatile, otherwise)
+    except PolicyError as error:
+        raise RecordingValueError(field_path="the header", reason=str(error)) from None
+
+
+def _policy_of(fields: dict[str, JsonValue]) -> MatchingPolicy:
+    try:
+        return MatchingPolicy.from_header(fields)
+    except PolicyError as error:
+        raise RecordingValueError(field_path="the header", reason=str(error)) from None
+
+
+def _new_header(fields: dict[str, JsonValue], match: str | None, volatile: Sequence[str] | None) -> bytes:
+    policy = _chosen(match, volatile, _policy_of(fields))
+    metadata = {name: value for name, value in fields.items() if name not in POLICY_FIELD_NAMES}
+    return _encode_header({"redaction_version": REDACTION_VERSION, **metadata, **policy.header_fields()})
+
+
 def _encode_header(fields: dict[str, JsonValue]) -> bytes:
     clean = remove_secret_values(fields)
     assert isinstance(clean, dict)
+    if any(clean.get(name) != fields.get(name) for name in POLICY_FIELD_NAMES):
+        raise RecordingValueError(field_path="the header", reason="a volatile rule reads like a secret: write another")
+    _policy_of(fields)
     try:
         return encode_header(clean)
     except NotJson as error:
