@@ -1,13 +1,29 @@
-"""What stops a replayed run. None of these is a result that the agent could work around.
+"""What stops a replayed run, and what is wrong with a scenario's folder.
 
-RunStopped              see openprogram.fixtures.errors, which has more of them
-    ├── UnknownTool     tool.unknown: the model asked for a tool that the scenario has no contract for
-    └── NoAnswer        tool.unanswered: nothing answers for a tool at its contract's revision
+PipelineError
+├── ScenarioError         a file of the folder can't be used
+└── RunStopped            see openprogram.fixtures.errors, which has more of them
+    ├── UnknownTool       tool.unknown: the model asked for a tool that the scenario has no contract for
+    ├── NoAnswer          tool.unanswered: what answers for a tool is of another revision
+    ├── OperationFailed   operation.failed: the scenario's own code raised
+    └── InjectionFailed   fault.impossible: a fault has no place in the answer it was meant for
 """
 
-from openprogram.fixtures.errors import RunStopped
+from pathlib import Path
 
-__all__ = ["NoAnswer", "RunStopped", "UnknownTool"]
+from openprogram.fixtures.errors import RunStopped
+from openprogram.pipeline.errors import PipelineError
+
+__all__ = ["InjectionFailed", "NoAnswer", "OperationFailed", "RunStopped", "ScenarioError", "UnknownTool"]
+
+
+class ScenarioError(PipelineError):
+    """`path`: the file. `reason`: what is wrong. `field`: where in it, or None."""
+
+    def __init__(self, *, path: Path, reason: str, field: str | None = None) -> None:
+        where = str(path) if field is None else f"{path}, field {field}"
+        super().__init__(f"{where}: {reason}", path=path, reason=reason, field=field)
+        self.path, self.reason, self.field = path, reason, field
 
 
 class UnknownTool(RunStopped):
@@ -19,15 +35,40 @@ class UnknownTool(RunStopped):
         message = f"the model asked for {tool!r}, which the scenario has no contract for; it has: {', '.join(known)}"
         super().__init__(message, call=call, tool=tool, known=known)
         self.tool, self.known = tool, known
+        self.add_note("Declare a contract for the tool, or correct the script.")
 
 
 class NoAnswer(RunStopped):
-    """`tool`, `revision`: the contract. `found`: revisions for which something answers."""
+    """`tool`, `revision`: the contract. `found`: the revision of what answers for the tool."""
 
     code = "tool.unanswered"
 
-    def __init__(self, *, tool: str, revision: str, found: tuple[str, ...], call: int | None = None) -> None:
-        has = f"there is one for revision {', '.join(found)}" if found else "there is none"
-        message = f"no operation answers for {tool!r} at revision {revision} of its contract: {has}"
+    def __init__(self, *, tool: str, revision: str, found: str, call: int | None = None) -> None:
+        message = f"what answers for {tool!r} was written for revision {found} of its contract, which is at {revision}"
         super().__init__(message, call=call, tool=tool, revision=revision, found=found)
         self.tool, self.revision, self.found = tool, revision, found
+        self.add_note("Review the function against the contract, then raise the revision that it names.")
+
+
+class OperationFailed(RunStopped):
+    """`tool`: whose operation or pure function raised. `failure`: type and message of what it raised."""
+
+    code = "operation.failed"
+
+    def __init__(self, *, tool: str, failure: str, call: int | None = None) -> None:
+        message = f"the scenario's own code for {tool!r} raised {failure}: that is no answer of the tool"
+        super().__init__(message, call=call, tool=tool, failure=failure)
+        self.tool, self.failure = tool, failure
+        self.add_note("Correct it in operations.py. To let the tool fail, raise ToolError or yield Failed.")
+
+
+class InjectionFailed(RunStopped):
+    """`tool`: whose call it was, "" for the model. `reason`: why the fault can't be put in."""
+
+    code = "fault.impossible"
+
+    def __init__(self, *, tool: str, reason: str, call: int | None = None) -> None:
+        where = f"of {tool!r}" if tool else "of the model"
+        super().__init__(f"a fault can't be put into a call {where}: {reason}", call=call, tool=tool, reason=reason)
+        self.tool, self.reason = tool, reason
+        self.add_note("Correct `after` in that [[inject]] of scenario.toml; the journal shows the answer's events.")

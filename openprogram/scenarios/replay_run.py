@@ -7,11 +7,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from openprogram.agent.events import AgentFinished, FinishReason, TurnFinished
 from openprogram.agent.loop import run_agent
+from openprogram.fixtures.errors import RunStopped
 from openprogram.fixtures.registry import FixtureRegistry
+from openprogram.pipeline.canonical import digest
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import (
-    AssistantMessage,
     AssistantMessageEvent,
     Context,
     EventDone,
@@ -20,20 +21,24 @@ from openprogram.providers.types import (
     SimpleStreamOptions,
     UserMessage,
 )
+from openprogram.scenarios.approvals import Approvals
+from openprogram.scenarios.checkpoint import checkpoint
 from openprogram.scenarios.errors import UnknownTool
 from openprogram.scenarios.journal import Journal
+from openprogram.scenarios.model_calls import ModelCalls, ReplayOnlyProvider
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.tools import ScenarioTool, Stage
 from openprogram.world.chance import Chance
 from openprogram.world.clock import ScenarioClock
 from openprogram.world.world import World
 
-__all__ = ["JOURNAL_FORMAT_VERSION", "MODE", "ReplayRun", "RunResult"]
+__all__ = ["JOURNAL_FORMAT_VERSION", "MODE", "EndReason", "ReplayRun", "RunResult"]
 
 JOURNAL_FORMAT_VERSION: Final = 1
 MODE: Final = "replay"
 
-EndReason: TypeAlias = FinishReason | Literal["ended_by_tool"]
+#: Why a run ended: as an agent run does, by a tool that ends the conversation, or at the budget of model calls.
+EndReason: TypeAlias = FinishReason | Literal["ended_by_tool", "call_limit"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class RunResult:
     messages: tuple[Message, ...]
     reason: EndReason
     world: World
+    model_calls: int
     tool_calls: int
     journal_digest: str
 
@@ -50,8 +56,7 @@ class RunResult:
 class ReplayRun:
     """Runs `scenario` once. `fixtures` and the scenario's own operations answer its tools, `provider` for the model.
 
-    `write` takes the journal's lines.
-
+    `write` takes the journal's lines. `branch`: its name seeds all chance, together with the scenario's seed.
     Raises TypeError: `provider` is neither a ReplayProvider nor a ScriptedProvider, which alone hold nothing live.
     """
 
@@ -59,72 +64,108 @@ class ReplayRun:
         self,
         scenario: Scenario,
         fixtures: FixtureRegistry,
-        provider: ReplayProvider | ScriptedProvider,
+        provider: ReplayOnlyProvider,
+        *,
         write: Callable[[bytes], Any] = lambda line: None,
+        branch: str = "main",
     ) -> None:
+        # exact types: a subclass could hold anything
         if type(provider) not in (ReplayProvider, ScriptedProvider):
             kind = type(provider).__name__
             raise TypeError(f"a replayed run takes a ReplayProvider or a ScriptedProvider, not {kind}")
-        self._scenario, self._provider = scenario, provider
         clock = ScenarioClock(scenario.start)
-        journal = self._journal = Journal(clock, write)
-        self._world = World(scenario.resources, clock, journal.world)
-        stage = Stage(scenario, fixtures, self._world, Chance(scenario.seed, "main", journal.draw), journal)
-        self._stage = stage
-        self._tools = [ScenarioTool(contract, stage) for contract in scenario.contracts.values()]
+        self._scenario, self._branch = scenario, branch
+        self._journal = Journal(clock, write)
+        self._world = World(scenario.resources, clock, self._journal.world)
+        self._chance = Chance(scenario.seed, branch, self._journal.draw)
+        self._model_calls = ModelCalls(provider, scenario.injections, self._world, self._journal)
+        approvals = Approvals(scenario.approvals, self.id, MODE, self._world, self._journal)
+        self._stage = Stage(scenario, fixtures, self._world, self._chance, self._journal, approvals)
+        self._tools = [ScenarioTool(contract, self._stage) for contract in scenario.contracts.values()]
+        self._messages: list[Message] = []
+
+    @property
+    def id(self) -> str:
+        """The run's identity: the same for every run of this scenario on this branch."""
+        return digest({"mode": MODE, "branch": self._branch, "scenario": self._scenario.identity})
 
     async def run(self) -> RunResult:
-        """The whole conversation.
+        """The whole conversation. Once only.
 
-        Raises RunStopped, ReplayMismatch and others below PipelineError: the scenario has no answer.
+        Raises RunStopped, with a checkpoint: the scenario has no answer. ReplayMismatch and others below
+        PipelineError: the provider has none.
         """
-        scenario, world = self._scenario, self._world
-        self._journal.add("run", format_version=JOURNAL_FORMAT_VERSION, mode=MODE, scenario=scenario.identity)
-        messages: list[Message] = []
+        self._journal.add(
+            "run",
+            format_version=JOURNAL_FORMAT_VERSION,
+            run=self.id,
+            mode=MODE,
+            scope="scenario",
+            branch=self._branch,
+            scenario=self._scenario.identity,
+            fixtures=self._stage.fixtures.digests,
+        )
+        try:
+            reason = await self._conversation()
+        except RunStopped as stopped:
+            stopped.checkpoint = checkpoint(
+                journal_position=self._journal.position,
+                messages=self._messages,
+                world=self._world,
+                chance=self._chance,
+            )
+            self._journal.add("stopped", code=stopped.code, call=stopped.call)
+            raise
+        self._journal.add("end", reason=reason, world_revision=self._world.revision)
+        return RunResult(
+            tuple(self._messages),
+            reason,
+            self._world,
+            self._model_calls.count,
+            self._stage.calls,
+            self._journal.digest,
+        )
+
+    async def _conversation(self) -> EndReason:
         reason: EndReason = "stop"
-        for turn, text in enumerate(scenario.turns):
+        for turn, text in enumerate(self._scenario.turns):
             self._journal.add("user", turn=turn, text=text)
-            messages.append(UserMessage(content=text, timestamp=world.clock.now_ms))
-            reason = await self._turn(messages)
+            self._messages.append(UserMessage(content=text, timestamp=self._world.clock.now_ms))
+            reason = await self._turn()
             if reason != "stop":
                 break
-        self._journal.add("end", reason=reason, world_revision=world.revision)
-        return RunResult(tuple(messages), reason, world, self._stage.calls, self._journal.digest)
+        return reason
 
-    async def _turn(self, messages: list[Message]) -> EndReason:
-        """The agent's work until it answers the user; adds to `messages`."""
-        context = Context(system_prompt=self._scenario.system_prompt, messages=list(messages))
-        clock = self._world.clock
+    async def _turn(self) -> EndReason:
+        """The agent's work until it answers the user."""
+        scenario, clock = self._scenario, self._world.clock
+        context = Context(system_prompt=scenario.system_prompt, messages=list(self._messages))
         agent = run_agent(
-            self._stream,
-            self._scenario.model,
-            context,
-            self._tools,
-            limits=self._scenario.limits,
-            now_ms=lambda: clock.now_ms,
+            self._stream, scenario.model, context, self._tools, limits=scenario.limits, now_ms=lambda: clock.now_ms
         )
         async with agent:
             async for event in agent:
                 if isinstance(event, AgentFinished):
                     return event.reason
                 if isinstance(event, TurnFinished):
-                    messages += [event.message, *event.results]
-                    if any(call.name in self._scenario.ends_after for call in event.message.tool_calls):
+                    self._messages += [event.message, *event.results]
+                    if any(call.name in scenario.ends_after for call in event.message.tool_calls):
                         return "ended_by_tool"
+                    if event.results and self._model_calls.count == scenario.budgets.model_calls:
+                        return "call_limit"
         raise AssertionError("an agent run ends with AgentFinished")
 
     async def _stream(
         self, model: Model, context: Context, options: SimpleStreamOptions | None
     ) -> AsyncIterator[AssistantMessageEvent]:
         """The provider's answer; stops at a tool that the scenario doesn't have, before the loop makes text of that."""
-        async with aclosing(self._provider.stream_simple(model, context, options)) as events:
+        async with aclosing(self._model_calls.stream(model, context, options)) as events:
             async for event in events:
                 if isinstance(event, EventDone):
-                    self._note(event.message)
+                    self._check_tools(event)
                 yield event
 
-    def _note(self, message: AssistantMessage) -> None:
-        self._journal.add("answer.model", message=message.model_dump(mode="json", exclude={"timestamp"}))
-        for call in message.tool_calls:
+    def _check_tools(self, event: EventDone) -> None:
+        for call in event.message.tool_calls:
             if call.name not in self._scenario.contracts:
                 raise UnknownTool(tool=call.name, known=tuple(self._scenario.contracts), call=self._stage.calls)

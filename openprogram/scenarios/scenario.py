@@ -9,6 +9,7 @@ from openprogram.agent.limits import Limits
 from openprogram.contracts.contract import Contract
 from openprogram.providers.types import Model
 from openprogram.scenarios.operations import Operation, PureTool
+from openprogram.scenarios.settings import ApprovalSettings, Budgets, InjectSettings
 from openprogram.world.clock import as_text
 from openprogram.world.world import InitialResources
 
@@ -36,7 +37,11 @@ class Scenario:
     operations: Mapping[str, Operation] = field(default_factory=lambda: MappingProxyType({}))
     pure: Mapping[str, PureTool] = field(default_factory=lambda: MappingProxyType({}))
     limits: Limits = Limits()  # noqa: RUF009 - immutable
+    budgets: Budgets = Budgets()  # noqa: RUF009 - immutable
     ends_after: frozenset[str] = frozenset()
+    credentials: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    injections: tuple[InjectSettings, ...] = ()
+    approvals: tuple[ApprovalSettings, ...] = ()
 
     @property
     def identity(self) -> dict[str, object]:

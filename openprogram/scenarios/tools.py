@@ -10,13 +10,16 @@ from openprogram.contracts.contract import Contract
 from openprogram.contracts.schema import faults
 from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing
 from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
+from openprogram.fixtures.faults import with_fault
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.key import FixtureKey, normalised, read_revisions
 from openprogram.fixtures.matcher import Ambiguous, Found, Missing
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.pipeline.canonical import digest
+from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.types import TextContent, Tool, ToolCall
-from openprogram.scenarios.errors import NoAnswer
+from openprogram.scenarios.approvals import Approvals
+from openprogram.scenarios.errors import InjectionFailed, NoAnswer, OperationFailed
 from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.observation import Observation, project
 from openprogram.scenarios.operations import ToolError
@@ -30,14 +33,19 @@ __all__ = ["ScenarioTool", "Stage"]
 
 @dataclass
 class Stage:
-    """What the tools of one run share. `calls`: tool calls so far; `occurrences`: of each tool with equal arguments."""
+    """What the tools of one run share.
+
+    `calls`: tool calls so far; `by_tool`: of each tool; `occurrences`: of each tool with equal arguments.
+    """
 
     scenario: Scenario
     fixtures: FixtureRegistry
     world: World
     chance: Chance
     journal: Journal
+    approvals: Approvals
     calls: int = 0
+    by_tool: Counter[str] = field(default_factory=Counter)
     occurrences: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
@@ -81,9 +89,41 @@ class ScenarioTool:
         if wrong:
             message = f"Error: invalid arguments: {'; '.join(wrong)}"
             return Observation("error", category="invalid_arguments", message=message)
+        denied = self._denied(arguments, number)
+        if denied is not None:
+            return denied
         events, source = self._answer(arguments, number)
         self._stage.journal.add("answer", call=number, source=source)
+        events = self._with_faults(events, number)
         return play(events, self._contract, arguments, number, self._stage.world, self._stage.journal)
+
+    def _denied(self, arguments: dict[str, Any], number: int) -> Observation | None:
+        """What the model is told where a call needs an approval and has none; None where it may act."""
+        rule, approvals = self._contract.approval, self._stage.approvals
+        if rule is None:
+            return None
+        approval = approvals.decide(self._contract, rule, arguments, number)
+        if approval.receipt is None:
+            why = f": {approval.reason}" if approval.reason else ""
+            word = "expired before a decision came" if approval.decision == "expired" else "was denied"
+            message = f"Error: the approval of this call {word}{why}"
+            return Observation("denied", category=f"approval_{approval.decision}", message=message)
+        approvals.redeem(approval.receipt, self._contract, arguments)
+        return None
+
+    def _with_faults(self, events: Sequence[AdapterEvent], number: int) -> Sequence[AdapterEvent]:
+        """The events with what the scenario injects into this call of the tool."""
+        stage, name = self._stage, self._contract.name
+        position = stage.by_tool[name]
+        stage.by_tool[name] += 1
+        for injection in stage.scenario.injections:
+            if injection.tool == name and injection.call == position:
+                stage.journal.add("fault", call=number, fault=injection.fault, after=injection.after)
+                try:
+                    events = with_fault(events, injection.fault, injection.after, injection.seconds)
+                except ValueError as error:
+                    raise InjectionFailed(tool=name, reason=str(error), call=number) from error
+        return events
 
     def _answer(self, arguments: dict[str, Any], number: int) -> tuple[Sequence[AdapterEvent], str]:
         scenario, name, revision = self._stage.scenario, self._contract.name, self._contract.revision
@@ -91,16 +131,30 @@ class ScenarioTool:
             tool = scenario.pure[name]
             self._check_revision(tool.revision, number)
             source = f"pure:{name}@{revision}#{tool.implementation}"
-            return _events(lambda: [Result(value=tool.function(arguments))]), source
+            return self._events(lambda: [Result(value=tool.function(arguments))], number), source
         if name in scenario.operations:
             operation = scenario.operations[name]
             self._check_revision(operation.revision, number)
             world = self._stage.world
             random = self._stage.chance.stream(f"tool:{name}")
-            events = _events(lambda: operation.function(world, arguments, world.clock, random))
+            events = self._events(lambda: operation.function(world, arguments, world.clock, random), number)
             return events, f"operation:{name}@{revision}"
         fixture = self._fixture(arguments, number)
         return fixture.answer, f"fixture:{fixture.id}"
+
+    def _events(self, answer: Callable[[], Iterable[AdapterEvent]], number: int) -> Sequence[AdapterEvent]:
+        """All events of an answer before any of them takes effect, so that an operation sees one state of the world."""
+        events: list[AdapterEvent] = []
+        try:
+            events.extend(answer())
+        except ToolError as error:
+            events.append(Failed(category=error.category, message=error.message))
+        except PipelineError:
+            raise  # the world's and the contract's own stops
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error}"
+            raise OperationFailed(tool=self._contract.name, failure=failure, call=number) from error
+        return numbered(events)
 
     def _fixture(self, arguments: dict[str, Any], number: int) -> Fixture:
         stage, contract = self._stage, self._contract
@@ -141,14 +195,4 @@ class ScenarioTool:
 
     def _check_revision(self, found: str, number: int) -> None:
         if found != self._contract.revision:
-            raise NoAnswer(tool=self._contract.name, revision=self._contract.revision, found=(found,), call=number)
-
-
-def _events(answer: Callable[[], Iterable[AdapterEvent]]) -> Sequence[AdapterEvent]:
-    """All events of an answer before any of them takes effect, so that an operation sees one state of the world."""
-    events: list[AdapterEvent] = []
-    try:
-        events.extend(answer())
-    except ToolError as error:
-        events.append(Failed(category=error.category, message=error.message))
-    return numbered(events)
+            raise NoAnswer(tool=self._contract.name, revision=self._contract.revision, found=found, call=number)

@@ -1,0 +1,195 @@
+"""A scenario's folder.
+
+scenario.toml      see openprogram.scenarios.settings
+contracts/         NAME.toml or NAME.json, one contract each; pins.json: their digests
+resources/         KIND.json: an object of resources by id
+fixtures/          any number of .json files, in folders as one likes
+operations.py      simulated operations and pure tools; may declare contracts as well
+expectations.py    expectations in Python
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from openprogram.agent.limits import Limits
+from openprogram.contracts.contract import Contract
+from openprogram.contracts.declare import contract_of
+from openprogram.contracts.pins import check_pins
+from openprogram.fixtures.fixture import Fixture
+from openprogram.fixtures.registry import FixtureRegistry
+from openprogram.providers.types import Model
+from openprogram.scenarios.errors import ScenarioError
+from openprogram.scenarios.operations import Operation, PureTool, declared_in
+from openprogram.scenarios.scenario import Scenario
+from openprogram.scenarios.settings import ScenarioSettings
+from openprogram.world.values import freeze
+from openprogram.world.world import InitialResources
+
+__all__ = ["SCENARIO_FILE", "ScenarioFolder", "load_scenario"]
+
+SCENARIO_FILE = "scenario.toml"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ScenarioFolder:
+    """A scenario as read from `path`, with what belongs to it."""
+
+    path: Path
+    settings: ScenarioSettings
+    scenario: Scenario
+    fixtures: FixtureRegistry
+    expectations: ModuleType | None
+
+
+def load_scenario(path: Path) -> ScenarioFolder:
+    """Read a scenario's folder. Its Python files are run: they are code of the project that they stand in.
+
+    Raises ScenarioError: a file is missing or can't be used. ContractChanged: a contract differs from its pin.
+    """
+    settings = _settings(path / SCENARIO_FILE)
+    operations = _module(path / "operations.py")
+    contracts = _contracts(path, settings, operations)
+    answers = declared_in(operations) if operations is not None else []
+    scenario = Scenario(
+        id=settings.id,
+        version=settings.version,
+        seed=settings.seed,
+        start=settings.start,
+        namespace=settings.namespace,
+        model=Model(**settings.model.model_dump()),
+        system_prompt=_system_prompt(path, settings),
+        turns=settings.turns,
+        contracts=contracts,
+        resources=InitialResources(dict(_resources(path / "resources"))),
+        operations={answer.tool: answer for answer in answers if isinstance(answer, Operation)},
+        pure={answer.tool: answer for answer in answers if isinstance(answer, PureTool)},
+        budgets=settings.budgets,
+        ends_after=frozenset(settings.ends_after),
+        credentials=settings.credentials,
+        injections=settings.inject,
+        approvals=settings.approvals,
+        limits=Limits(max_turns=None),
+    )
+    fixtures = FixtureRegistry(_fixtures(path / "fixtures"))
+    return ScenarioFolder(path, settings, scenario, fixtures, _module(path / "expectations.py"))
+
+
+def _settings(path: Path) -> ScenarioSettings:
+    return _validated(ScenarioSettings, _toml(path), path)
+
+
+def _system_prompt(path: Path, settings: ScenarioSettings) -> str | None:
+    if settings.system_prompt_file is None:
+        return settings.system_prompt
+    return _text(path / settings.system_prompt_file)
+
+
+def _contracts(path: Path, settings: ScenarioSettings, operations: ModuleType | None) -> dict[str, Contract]:
+    """In the order of `tools`, otherwise by name."""
+    found = {contract.name: contract for contract in _declared_contracts(operations)}
+    folder = path / "contracts"
+    for file in sorted(folder.glob("*.toml")) + sorted(folder.glob("*.json")):
+        if file.name == "pins.json":
+            continue
+        contract = _validated(Contract, _toml(file) if file.suffix == ".toml" else _json(file), file)
+        if contract.name in found:
+            raise ScenarioError(path=file, reason=f"a contract of {contract.name!r} stands elsewhere too")
+        found[contract.name] = contract
+    check_pins(folder / "pins.json", found.values())
+    missing = [name for name in settings.tools if name not in found]
+    if missing:
+        raise ScenarioError(path=path / SCENARIO_FILE, field="tools", reason=f"no contract for {', '.join(missing)}")
+    return {name: found[name] for name in settings.tools or sorted(found)}
+
+
+def _declared_contracts(module: ModuleType | None) -> Iterator[Contract]:
+    for value in vars(module).values() if module is not None else ():
+        if callable(value):
+            try:
+                yield contract_of(value)
+            except LookupError:
+                continue
+
+
+def _resources(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in sorted(folder.glob("*.json")):
+        values = _json(file)
+        if not isinstance(values, dict):
+            raise ScenarioError(path=file, reason="resources stand in an object, by id")
+        yield file.stem, freeze(values)
+
+
+def _fixtures(folder: Path) -> Iterator[Fixture]:
+    for file in sorted(folder.rglob("*.json")):
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        content = _json(file)
+        if isinstance(content, dict):
+            content = {**content, "id": name}
+        yield _validated(Fixture, content, file)
+
+
+def _module(path: Path) -> ModuleType | None:
+    """The file as a module of its own, under a name that hides no other; None where there is no file."""
+    if not path.is_file():
+        return None
+    loader = _Loader(f"openprogram_scenario_{path.stem}", str(path))
+    module = ModuleType(loader.name)
+    module.__file__ = str(path)
+    try:
+        loader.exec_module(module)
+    except Exception as error:
+        raise ScenarioError(path=path, reason=f"{type(error).__name__}: {error}") from error
+    return module
+
+
+class _Loader(SourceFileLoader):
+    """Leaves a scenario's folder as it is: without compiled files in it."""
+
+    def set_data(self, *_: Any, **__: Any) -> None:
+        """Where the import system would write them."""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(path=path, reason=error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(path=path, reason="not UTF-8") from error
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(path=path, reason=f"not TOML: {error}") from error
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_text(path), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError(path=path, reason=f"not JSON: {error}") from error
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _validated(kind: type[M], content: Any, path: Path) -> M:
+    try:
+        return kind.model_validate(content)
+    except ValidationError as failure:
+        first = failure.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or None
+        raise ScenarioError(path=path, field=field, reason=first["msg"]) from failure

@@ -1,0 +1,169 @@
+"""`scenario.toml` as types. Unknown keys are refused: a misspelt one would silently change what is tested."""
+
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from openprogram.fixtures.faults import Fault
+
+__all__ = [
+    "SCENARIO_FORMAT_VERSION",
+    "ApprovalSettings",
+    "Budgets",
+    "ExpectSettings",
+    "InjectSettings",
+    "ModelSettings",
+    "ProviderSettings",
+    "ScenarioSettings",
+]
+
+SCENARIO_FORMAT_VERSION = 1
+
+
+def _inside(path: str) -> str:
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts:
+        raise ValueError(f"{path!r} is not a path inside the scenario's folder")
+    return path
+
+
+#: A file inside the scenario's folder, with `/`.
+InsidePath: TypeAlias = Annotated[str, AfterValidator(_inside)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelSettings(_Settings):
+    """The model that the agent asks for, as in `Model`. A recording is compared with it."""
+
+    id: str
+    api: str = "scripted"
+    provider: str = "scripted"
+    base_url: str = ""
+    max_tokens: int = 0
+
+
+class Budgets(_Settings):
+    """Bounds of a whole run; None: no bound. Reaching `model_calls` ends the run, all are judged afterwards.
+
+    `cost_usd`: as the recorded usage says. `scenario_seconds`: of scenario time.
+    """
+
+    model_calls: int | None = Field(default=None, gt=0)
+    tool_calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, gt=0)
+    cost_usd: float | None = Field(default=None, ge=0)
+    scenario_seconds: float | None = Field(default=None, ge=0)
+
+
+class ProviderSettings(_Settings):
+    """What answers for the model: a recording, or a script (a JSON list of texts and assistant messages)."""
+
+    recording: InsidePath | None = None
+    script: InsidePath | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "ProviderSettings":
+        if (self.recording is None) == (self.script is None):
+            raise ValueError("name either a recording or a script")
+        return self
+
+
+class InjectSettings(_Settings):
+    """One fault, put into one call. Either of a `tool` or of the model (`provider = true`).
+
+    `call`: which call of that tool, or of the model, from 0. `after`: adapter events, or provider events, that still
+    come through. `seconds`: for a delay.
+    """
+
+    fault: Fault
+    tool: str | None = None
+    provider: bool = False
+    call: int = Field(default=0, ge=0)
+    after: int | None = Field(default=None, ge=0)
+    seconds: float = Field(default=0.0, ge=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> "InjectSettings":
+        if (self.tool is None) != self.provider:
+            raise ValueError("name the tool, or say provider = true, and not both")
+        if self.provider and self.fault not in ("cut", "delay", "cancel"):
+            raise ValueError(f"{self.fault} needs events with numbers, which a model's answer has not")
+        return self
+
+
+class ApprovalSettings(_Settings):
+    """A decision that is configured for a call of `tool` with exactly these `arguments`.
+
+    `after_s`: seconds of scenario time until it comes. `decision`: what it is.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    decision: Literal["approved", "denied"]
+    after_s: float = Field(default=0.0, ge=0)
+    reason: str = ""
+
+
+class ExpectSettings(_Settings):
+    """One declarative expectation; see openprogram.evaluation for what each needs.
+
+    `about`: what is looked at. `path`: JSONPath (RFC 9535) into it. Exactly one of `equals`, `schema` (JSON Schema),
+    `exists` and `count` says what must hold for what the path finds.
+    """
+
+    name: str = ""
+    about: Literal["resources", "trace", "artifacts", "account", "budgets"] = "resources"
+    path: str = "$"
+    equals: Any = None
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    exists: bool | None = None
+    count: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> "ExpectSettings":
+        given = self.model_fields_set & {"equals", "schema_", "exists", "count"}
+        if len(given) != 1:
+            raise ValueError("say exactly one of equals, schema, exists, count")
+        return self
+
+
+class ScenarioSettings(_Settings):
+    """The whole file. `start`: with a zone. `tools`: contracts in use; empty: all in the folder.
+
+    `credentials`: synthetic ones, by name; they are what tools and authorisation paths get, and valid nowhere.
+    `workspace`: the base tree, for runs with a workspace.
+    """
+
+    format_version: Literal[1] = 1
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
+    version: str = Field(min_length=1)
+    description: str = ""
+    seed: str = "0"
+    start: datetime
+    namespace: str = "default"
+    model: ModelSettings
+    system_prompt: str | None = None
+    system_prompt_file: InsidePath | None = None
+    turns: tuple[str, ...] = Field(min_length=1)
+    tools: tuple[str, ...] = ()
+    ends_after: tuple[str, ...] = ()
+    budgets: Budgets = Budgets()
+    provider: ProviderSettings | None = None
+    credentials: dict[str, str] = Field(default_factory=dict)
+    workspace: InsidePath | None = None
+    inject: tuple[InjectSettings, ...] = ()
+    approvals: tuple[ApprovalSettings, ...] = ()
+    expect: tuple[ExpectSettings, ...] = ()
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> "ScenarioSettings":
+        if self.start.tzinfo is None:
+            raise ValueError("start has no time zone: write 2026-01-05T09:00:00Z, say")
+        if self.system_prompt is not None and self.system_prompt_file is not None:
+            raise ValueError("give system_prompt or system_prompt_file, not both")
+        return self
