@@ -7,6 +7,7 @@ from openprogram.agent.agent_run import AgentRun, AgentRunClosed
 from openprogram.agent.events import (
     AgentEvent,
     AgentFinished,
+    AttemptFailed,
     FinishReason,
     ModelEvent,
     ToolFinished,
@@ -16,6 +17,7 @@ from openprogram.agent.events import (
 )
 from openprogram.agent.limits import Limits
 from openprogram.agent.loop import StreamFunction, run_agent
+from openprogram.agent.retries import Clock, Retries, StillClock, WaitingClock
 from openprogram.agent.tools import AgentTool, FunctionTool, ToolOutput, tool
 
 __all__ = [
@@ -24,16 +26,21 @@ __all__ = [
     "AgentRun",
     "AgentRunClosed",
     "AgentTool",
+    "AttemptFailed",
+    "Clock",
     "FinishReason",
     "FunctionTool",
     "Limits",
     "ModelEvent",
+    "Retries",
+    "StillClock",
     "StreamFunction",
     "ToolFinished",
     "ToolOutput",
     "ToolStarted",
     "TurnFinished",
     "TurnStarted",
+    "WaitingClock",
     "run_agent",
     "tool",
 ]

@@ -2,7 +2,8 @@
 
 For each turn, counted from 0: TurnStarted, a ModelEvent for each event of the provider call, then ToolStarted and
 ToolFinished for each requested tool (tools run side by side, so these interleave), then TurnFinished. AgentFinished
-comes last, and is the run's result.
+comes last, and is the run's result. A provider call that fails and is tried again ends in AttemptFailed, and the
+ModelEvents of the next attempt follow.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from openprogram.providers.types import AssistantMessage, AssistantMessageEvent,
 __all__ = [
     "AgentEvent",
     "AgentFinished",
+    "AttemptFailed",
     "FinishReason",
     "ModelEvent",
     "ToolFinished",
@@ -35,10 +37,24 @@ class TurnStarted:
 
 @dataclass(frozen=True)
 class ModelEvent:
-    """One event of the turn's provider call, as the provider gave it."""
+    """One event of the turn's provider call, as the provider gave it. `attempt`: from 0."""
 
     turn: int
     event: AssistantMessageEvent
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class AttemptFailed:
+    """A provider call failed and will be made again after `wait_s` seconds. `attempt`: from 0.
+
+    `message`: why it failed, and what had come by then, which is no part of the conversation.
+    """
+
+    turn: int
+    attempt: int
+    message: AssistantMessage
+    wait_s: float
 
 
 @dataclass(frozen=True)
@@ -71,11 +87,13 @@ class TurnFinished:
 class AgentFinished:
     """The run is over. `messages`: what it added to the conversation, in order.
 
+    `failed_attempts`: the provider calls that were made again.
     With reason `provider_error`, the last message says what failed (`error_reason`, `error_message`).
     """
 
     messages: tuple[Message, ...]
     reason: FinishReason
+    failed_attempts: tuple[AttemptFailed, ...] = ()
 
     @property
     def text(self) -> str:
@@ -84,4 +102,6 @@ class AgentFinished:
         return next((answer.text for answer in answers), "")
 
 
-AgentEvent: TypeAlias = TurnStarted | ModelEvent | ToolStarted | ToolFinished | TurnFinished | AgentFinished
+AgentEvent: TypeAlias = (
+    TurnStarted | ModelEvent | AttemptFailed | ToolStarted | ToolFinished | TurnFinished | AgentFinished
+)

@@ -4,16 +4,18 @@ The loop is given the function that calls the model. It knows nothing of provide
 which is what makes a recorded run and a replayed run the same program.
 """
 
+import random
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import count
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from anyio import create_task_group, move_on_after
 
 from openprogram.agent.agent_run import AgentRun, Emit
 from openprogram.agent.events import (
     AgentFinished,
+    AttemptFailed,
     FinishReason,
     ModelEvent,
     ToolFinished,
@@ -22,6 +24,7 @@ from openprogram.agent.events import (
     TurnStarted,
 )
 from openprogram.agent.limits import Limits
+from openprogram.agent.retries import Clock, Retries, WaitingClock
 from openprogram.agent.tool_calls import answer_call
 from openprogram.agent.tools import AgentTool, ToolOutput, failed
 from openprogram.providers.event_stream import as_event_stream
@@ -55,15 +58,21 @@ def run_agent(
     *,
     options: SimpleStreamOptions | None = None,
     limits: Limits = Limits(),  # noqa: B008 - immutable
+    retries: Retries = Retries(),  # noqa: B008 - immutable
+    clock: Clock | None = None,
+    chance: random.Random | None = None,
     now_ms: Callable[[], int] = wall_clock_ms,
 ) -> AgentRun:
     """A run that continues `context` with `model` and `tools`. It begins when it is iterated, awaited or entered.
 
     `context` stays as it is; the messages that the run adds are in its result. `options` go with every call.
-    `now_ms`: Unix milliseconds, the timestamp of each tool result; the run takes no other value from outside.
+    `now_ms`: Unix milliseconds, the timestamp of each tool result. `clock`, `chance`: how the run waits before it makes
+    a failed call again, and what spreads the waits; by default the event loop's time and the system's randomness.
+    A run over a ReplayProvider is handed a StillClock. The run takes no other value from outside.
 
     The run raises what `stream_function` raises, as itself, and PipelineError from inside a tool; all else that a
-    tool raises is a result for the model. A call that fails as an `error` event ends the run with a reason.
+    tool raises is a result for the model. A call that fails as an `error` event is made again as `retries` say, each
+    attempt a call of its own with the same request; if that doesn't help, the run ends with a reason.
 
     Raises ValueError: two tools have the same name, or `context` brings definitions of its own.
     """
@@ -72,8 +81,17 @@ def run_agent(
         raise ValueError(f"two tools have the same name: {', '.join(tool.definition.name for tool in tools)}")
     if context.tools:
         raise ValueError("context.tools is set: give run_agent the tools themselves, it tells the model of them")
-    loop = _Loop(stream_function, model, context, by_name, options, limits, now_ms)
+    attempts = _Attempts(retries, clock or WaitingClock(), chance or random.Random())
+    loop = _Loop(stream_function, model, context, by_name, options, limits, attempts, now_ms)
     return AgentRun(loop.run)
+
+
+class _Attempts(NamedTuple):
+    """How the run tries again."""
+
+    retries: Retries
+    clock: Clock
+    chance: random.Random
 
 
 class _Loop:
@@ -87,12 +105,14 @@ class _Loop:
         tools: dict[str, AgentTool],
         options: SimpleStreamOptions | None,
         limits: Limits,
+        attempts: _Attempts,
         now_ms: Callable[[], int],
     ) -> None:
         self._stream_function, self._model, self._options = stream_function, model, options
         self._context, self._tools = context, tools
-        self._limits, self._now_ms = limits, now_ms
+        self._limits, self._attempts, self._now_ms = limits, attempts, now_ms
         self._messages: list[Message] = []
+        self._failed_attempts: list[AttemptFailed] = []
         self._total_tokens = 0
 
     async def run(self, emit: Emit) -> AgentFinished:
@@ -100,7 +120,7 @@ class _Loop:
         reason: FinishReason = "time_limit"
         with move_on_after(self._limits.max_seconds):
             reason = await self._turns(emit)
-        return AgentFinished(tuple(self._messages), reason)
+        return AgentFinished(tuple(self._messages), reason, tuple(self._failed_attempts))
 
     async def _turns(self, emit: Emit) -> FinishReason:
         for turn in count():
@@ -122,6 +142,28 @@ class _Loop:
         raise AssertionError("count() does not end")
 
     async def _call_model(self, turn: int, emit: Emit) -> AssistantMessage:
+        """The answer of this turn, or the failure of its last attempt; what failed before is no part of `_messages`."""
+        for attempt in count():
+            message = await self._attempt(turn, attempt, emit)
+            wait_s = self._wait_s(turn, attempt, message)
+            if wait_s is None:
+                self._messages.append(message)
+                return message
+            failed_attempt = AttemptFailed(turn, attempt, message, wait_s)
+            self._failed_attempts.append(failed_attempt)
+            await emit(failed_attempt)
+            await self._attempts.clock.sleep(wait_s)
+        raise AssertionError("count() does not end")
+
+    def _wait_s(self, turn: int, attempt: int, message: AssistantMessage) -> float | None:
+        """Seconds until the next attempt; None where there is none, for another reason or because of a limit."""
+        if self._limits.reached(turns=turn, total_tokens=self._total_tokens) is not None:
+            return None
+        options = self._options or SimpleStreamOptions()
+        retries, _, chance = self._attempts
+        return retries.wait_s(message, attempt + 1, options.max_retry_delay_ms, chance)
+
+    async def _attempt(self, turn: int, attempt: int, emit: Emit) -> AssistantMessage:
         context = self._context.model_copy(
             update={
                 "messages": [*self._context.messages, *self._messages],
@@ -130,9 +172,8 @@ class _Loop:
         )
         async with as_event_stream(self._stream_function(self._model, context, self._options), self._model) as stream:
             async for event in stream:
-                await emit(ModelEvent(turn, event))
+                await emit(ModelEvent(turn, event, attempt))
             message = await stream
-        self._messages.append(message)
         self._total_tokens += message.usage.total_tokens
         return message
 

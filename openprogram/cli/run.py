@@ -10,7 +10,7 @@ from openprogram.errors import OpenProgramError, UsageError
 
 if TYPE_CHECKING:
     from openprogram.agent.agent_run import AgentRun
-    from openprogram.agent.events import AgentFinished
+    from openprogram.agent.events import AgentFinished, AttemptFailed
     from openprogram.providers.types import AssistantMessageEvent, Message
 
 __all__ = ["run"]
@@ -56,13 +56,19 @@ def run(
 
 async def _follow(agent_run: "AgentRun") -> "AgentFinished":
     """Show the run as it happens: the model's text on stdout, its tools on stderr."""
-    from openprogram.agent.events import AgentFinished, ModelEvent, ToolFinished, ToolStarted
+    from openprogram.agent.events import AgentFinished, AttemptFailed, ModelEvent, ToolFinished, ToolStarted
 
+    in_text = False
     async with agent_run:
         async for event in agent_run:
             match event:
                 case ModelEvent(event=model_event):
-                    _show_text(model_event)
+                    in_text = _show_text(model_event, in_text)
+                case AttemptFailed():
+                    if in_text:
+                        print_line()  # what was cut off stands on a line of its own
+                    in_text = False
+                    _show_failed_attempt(event)
                 case ToolStarted(call=call):
                     note(f"{call.name} {show_arguments(call.arguments)}")
                 case ToolFinished(call=call, result=result) if result.is_error:
@@ -72,15 +78,24 @@ async def _follow(agent_run: "AgentRun") -> "AgentFinished":
     raise AssertionError("a run that wasn't closed ends with its result")
 
 
-def _show_text(event: "AssistantMessageEvent") -> None:
+def _show_text(event: "AssistantMessageEvent", in_text: bool) -> bool:
+    """Print what the event has of it; whether a text is unfinished now, as it was before by `in_text`."""
     from openprogram.providers.types import EventTextDelta, EventTextEnd
 
     match event:
         case EventTextDelta(delta=delta):
             # Not redacted: it is the answer that was asked for, and the terminal is no file.
             typer.echo(printable(delta, keep="\n\t"), nl=False)
+            return True
         case EventTextEnd():
             print_line()
+            return False
+    return in_text
+
+
+def _show_failed_attempt(failed: "AttemptFailed") -> None:
+    reason = f"{failed.message.error_reason}: {failed.message.error_message}"
+    note(f"attempt {failed.attempt + 1} failed ({reason}); trying again in {failed.wait_s:.1f} s")
 
 
 def _report_activation() -> None:

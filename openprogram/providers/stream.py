@@ -1,10 +1,14 @@
-"""Call a model: the provider is looked up, which makes the runtime ready, and the call delegated. Nothing else."""
+"""Call a model: the provider is looked up, which makes the runtime ready, and the call delegated.
+
+And one question that a caller may have: whether it is worth waiting for a provider.
+"""
 
 from openprogram.providers.api_registry import get_api_provider
 from openprogram.providers.event_stream import EventStream, as_event_stream
+from openprogram.providers.runtime import ReplayActive, get_activation, initialize_provider_runtime
 from openprogram.providers.types import AssistantMessage, Context, Model, SimpleStreamOptions, StreamOptions
 
-__all__ = ["complete", "stream", "stream_simple"]
+__all__ = ["answers_are_recorded", "complete", "stream", "stream_simple"]
 
 
 def stream(model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
@@ -26,3 +30,12 @@ async def complete(model: Model, context: Context, options: StreamOptions | None
     Raises as `stream`. StreamIncomplete: the stream ended without a final message.
     """
     return await stream(model, context, options)
+
+
+def answers_are_recorded() -> bool:
+    """Whether this process replays: then no provider needs time, and a wait before another attempt is pointless.
+
+    Raises RuntimeFailed: the runtime could not start.
+    """
+    initialize_provider_runtime()
+    return isinstance(get_activation(), ReplayActive)

@@ -107,6 +107,8 @@ def reason_of(error: object, status: int | None = None) -> tuple[ErrorReason, bo
     """Reason and whether to try again, from an error object's words, otherwise from the status."""
     fields = error if isinstance(error, Mapping) else {}
     words = " ".join(str(fields.get(name, "")) for name in ("type", "code", "status")).lower()
+    if "tool_use_failed" in words:  # the model's answer is at fault, not the request: another may be better
+        return "invalid_response", True
     if "insufficient_quota" in words:
         return "rate_limit", False
     if "too long" in str(fields.get("message", "")).lower():

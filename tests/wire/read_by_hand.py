@@ -290,8 +290,8 @@ _COMPATIBLE: dict[str, list[Answer | Failed]] = {
     ],
     "groq-error-mid-stream": [
         Failed(
-            "invalid_request",
-            False,
+            "invalid_response",
+            True,
             "Tool call validation failed",
             thinking=[Long(412, "We need to call the tool", "Let's do that.")],
         ),

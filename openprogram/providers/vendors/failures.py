@@ -112,6 +112,9 @@ def _api_failure(error: ModelAPIError, watch: WireWatch) -> Failure:
 
 
 def _classified(error: ModelAPIError) -> tuple[ErrorReason, bool]:
+    if _code(error.body) == "tool_use_failed":
+        # Groq's 400 where the model, not the caller, made a call that doesn't fit its schema: the next one may fit.
+        return "invalid_response", True
     for category, reason, retryable in _CATEGORIES:
         if isinstance(error, category):
             return reason, retryable
@@ -128,6 +131,11 @@ def _message(error: ModelAPIError) -> str:
     words = provider_words(error.body) or error.message
     # pydantic-ai gives an error inside a stream the status that it would have had before it
     return f"{error.status_code}: {words}" if isinstance(error, ModelHTTPError) and not error.in_stream else words
+
+
+def _code(body: object) -> object:
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return inner.get("code") if isinstance(inner, dict) else None
 
 
 def provider_words(body: object) -> str | None:

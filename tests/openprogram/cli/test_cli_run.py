@@ -19,7 +19,7 @@ import json, sys
 from openprogram.cli.app import main
 from openprogram.providers.api_registry import register_api_provider
 from openprogram.providers.scripted import ScriptedProvider, tool_call
-from openprogram.providers.types import AssistantMessage
+from openprogram.providers.types import *
 answers = [eval(answer) for answer in json.loads(sys.argv.pop(1))]
 register_api_provider("scripted", ScriptedProvider(answers))
 main()
@@ -28,14 +28,16 @@ main()
 TOOL_LOOP = ["[tool_call('calculate', {'expression': '6 * 7'})]", "'It is 42.'"]
 
 
-def run(home: Path, prompt: str, answers: list[str], *options: str, server: str | None = None) -> Finished:
+def run(
+    home: Path, prompt: str, answers: list[str], *options: str, server: str | None = None, patience_s: int = 60
+) -> Finished:
     model = ["--api", "scripted", "--model-id", "small-1", *(["--base-url", server] if server else [])]
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(answers), *options, "run", prompt, *model],
         env={**os.environ, "OPENPROGRAM_HOME": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=patience_s,
     )
     return Finished(finished.returncode, finished.stdout, finished.stderr)
 
@@ -109,6 +111,30 @@ def test_a_provider_failure_fails_the_run_with_its_message(tmp_path: Path) -> No
 
     assert finished.code == 1
     assert finished.err == "error: the run ended early: provider_error: overloaded \\x1b\n"
+
+
+BUSY = (
+    "[EventStart(), EventTextStart(content_index=0), EventTextDelta(content_index=0, delta='Let me'), "
+    "EventError(reason='error', error=AssistantMessage(api='scripted', provider='x', model='y', "
+    "content=[TextContent(text='Let me')], stop_reason='error', error_reason='overloaded', error_message='busy', "
+    "error_retryable=True, error_retry_after_s=0.7))]"
+)
+
+
+def test_a_call_that_failed_is_made_again_and_a_replay_does_not_wait_for_it(tmp_path: Path) -> None:
+    run_process(tmp_path, "recordings", "record", "--name", "first")
+    recorded = run(tmp_path, "hi", [BUSY, "'hello'"])
+    assert (recorded.code, recorded.out) == (0, "Let me\nhello\n")
+    assert recorded.err.startswith("attempt 1 failed (overloaded: busy); trying again in ")
+
+    # As if the provider had asked for a minute: the replay must be over before that.
+    path = tmp_path / "recordings" / "first.jsonl"
+    path.write_text(path.read_text().replace('"error_retry_after_s":0.7', '"error_retry_after_s":59.0'))
+    run_process(tmp_path, "recordings", "replay", "first")
+    replayed = run(tmp_path, "hi", [], patience_s=50)
+    assert (replayed.code, replayed.out) == (0, recorded.out)
+    assert "trying again in 59.0 s" in replayed.err
+    assert "replayed 2 of 2 recorded calls, offline" in replayed.err
 
 
 def test_escapes_in_an_answer_do_not_reach_the_terminal(tmp_path: Path) -> None:

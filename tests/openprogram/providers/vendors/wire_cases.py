@@ -4,12 +4,12 @@ from typing import Any
 
 from openprogram.providers.types import AssistantMessageEvent
 from tests.shared_data import shared
-from tests.wire.calls import Place
+from tests.wire.calls import Call, Place
 from tests.wire.cases import WireCase, serve
 from tests.wire.check import vendor_provider
 from tests.wire.formats import APIS, FORMATS
 
-__all__ = ["exchange_events", "serve_case"]
+__all__ = ["exchange_call", "exchange_events", "serve_case"]
 
 
 def serve_case(name: str, **options: Any) -> Any:
@@ -17,13 +17,18 @@ def serve_case(name: str, **options: Any) -> Any:
     return serve(_case(name), **options)
 
 
-async def exchange_events(name: str, url: Any, index: int) -> list[AssistantMessageEvent]:
-    """The events of one exchange of a case: the recorded request, asked through the adapter."""
+def exchange_call(name: str, url: Any, index: int) -> Call:
+    """The recorded request of one exchange, as a caller of ours would make it."""
     case = _case(name)
     api = APIS[case.folder]
-    provider = vendor_provider(api)
+    return FORMATS[api].call(case.exchanges[index]["request"], Place(api, case.provider, url.base_url))
+
+
+async def exchange_events(name: str, url: Any, index: int) -> list[AssistantMessageEvent]:
+    """The events of one exchange of a case: the recorded request, asked through the adapter."""
+    call = exchange_call(name, url, index)
+    provider = vendor_provider(call.model.api)
     assert provider is not None
-    call = FORMATS[api].call(case.exchanges[index]["request"], Place(api, case.provider, url.base_url))
     return [event async for event in provider.stream_simple(call.model, call.context, call.options)]
 
 
