@@ -1,28 +1,38 @@
 """One test with a recording, from before its first fixture to after its last: what is started, checked and kept."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import pytest
 
-from openprogram.pipeline.errors import PipelineError
+from openprogram.errors import OpenProgramError
+from openprogram.pipeline.errors import PipelineError, RecordingFileError
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
-from openprogram.providers.api_registry import override_providers
+from openprogram.providers.api_registry import ProviderOverride, override_providers
+from openprogram.pytest_plugin.guard import OfflineGuard
 from openprogram.pytest_plugin.live_item import LiveItem
-from openprogram.pytest_plugin.names import recording_path
+from openprogram.pytest_plugin.places import Places
 from openprogram.pytest_plugin.record_item import RecordItem
 from openprogram.pytest_plugin.replay_item import ReplayItem
-from openprogram.pytest_plugin.report import command_for, describe_error, describe_replay
+from openprogram.pytest_plugin.report import describe_attempts, describe_error, describe_replay, hide_internals
+from openprogram.pytest_plugin.settings import item_settings
+from openprogram.pytest_plugin.shared_paths import others_at
 
-__all__ = ["ItemRun"]
+__all__ = ["CallOutsideTest", "ItemRun"]
 
 Running: TypeAlias = ReplayItem | RecordItem | LiveItem
 
 
-def _fail(text: str) -> NoReturn:
-    """Fail the test for its recording's sake; pytest prints the text without a traceback."""
-    pytest.fail(text, pytrace=False)
+class CallOutsideTest(OpenProgramError):
+    """A fixture that outlives the test made a model call: which test's recording it belonged to would be chance."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(
+            f"{who} made a model call, which belongs to no single test: it is neither recorded nor replayed",
+            next_step="Make the fixture function-scoped, or make the call in the test.",
+        )
 
 
 class ItemRun:
@@ -30,10 +40,13 @@ class ItemRun:
 
     def __init__(self, item: pytest.Item, mode: str) -> None:
         self.item, self._mode = item, mode
-        self._stack = ExitStack()
+        self._places = Places(item.path)
         self._running: Running | None = None
+        self._guard: OfflineGuard | None = None
+        self._answering, self._refusing = ExitStack(), ExitStack()
         self._outcomes: dict[str, str] = {}
         self._told = False
+        self.counts: Mapping[str, int | str] = {"mode": "none"}
 
     @property
     def recording(self) -> Running:
@@ -44,27 +57,52 @@ class ItemRun:
     def start(self) -> None:
         """Answer the process's calls from now on. Fails the test: the recording can't be used."""
         try:
-            path = recording_path(self.item, self._given_path())
-            match self._chosen_mode(path):
-                case "record":
-                    record = RecordItem(path)
-                    self._running = record
-                    self._stack.enter_context(override_providers(record.provider_for))
-                case "replay":
-                    replay = ReplayItem(_stored(path))
-                    self._stack.callback(replay.close)
-                    self._running = replay
-                    self._stack.enter_context(override_providers(replay.provider_for))
-                case _:
-                    self._running = LiveItem(path)
-        except PipelineError as error:
-            _fail(describe_error(error, command_for(self.item)))
+            self._start()
+        except (PipelineError, OpenProgramError) as error:
+            _fail(describe_error(self.item, error))
+
+    def _start(self) -> None:
+        settings = item_settings(self.item)
+        match self._chosen_mode(settings.path):
+            case "record":
+                self._refuse_shared(settings.path)
+                self._running = record = RecordItem(settings.path)
+                self._answering.enter_context(override_providers(record.provider_for))
+            case "replay":
+                self._running = replay = ReplayItem(_stored(settings.path), self._places)
+                self._guard = OfflineGuard(self._places, loopback=settings.loopback)
+                self._answering.enter_context(self._guard)
+                self._answering.enter_context(override_providers(replay.provider_for))
+            case _:
+                self._running = LiveItem(settings.path)
+
+    @contextmanager
+    def set_aside(self, who: str) -> Iterator[None]:
+        """For a while, what is done is not the test's: its calls are refused, and nothing else is."""
+        if isinstance(self._running, LiveItem | None):
+            yield
+            return
+        with ExitStack() as stack:
+            if self._guard is not None:
+                stack.enter_context(self._guard.paused())
+            stack.enter_context(override_providers(_refusing(who)))
+            yield
+
+    def stop(self) -> None:
+        """The test's own fixtures are gone: what comes now, until `finish`, is not the test's."""
+        if not isinstance(self._running, LiveItem | None):
+            self._refusing.enter_context(override_providers(_refusing("a fixture that outlives the test")))
+        self._answering.close()
 
     def check_call(self) -> None:
-        """Fails the test: the test passed and its replay did not."""
+        """Fails the test: it passed, and its replay did not."""
         if (text := self._what_failed()) is not None:
             self._told = True
             _fail(text)
+
+    def raised(self, error: pytest.ExceptionInfo[BaseException]) -> None:
+        """Before a failure is reported: show the user's lines of it."""
+        hide_internals(error)
 
     def reported(self, report: pytest.TestReport) -> None:
         """Take note of a phase's end. A failure of the test's own keeps its place, and gets ours as a section."""
@@ -76,53 +114,88 @@ class ItemRun:
 
     def finish(self, *, teardown_failed: bool) -> None:
         """Stop. Fails the test: calls were not asked for, or what was recorded can't be kept."""
-        running, self._running = self._running, None
         passed = self._outcomes == {"setup": "passed", "call": "passed"} and not teardown_failed
         try:
-            match running:
-                case RecordItem():
-                    self._keep(running, passed=passed)
-                case ReplayItem() if passed:
-                    self._check_replay(running)
+            match self._running:
+                case RecordItem() as record:
+                    self._finish_recording(record, passed=passed)
+                case ReplayItem() as replay:
+                    self._finish_replay(replay, passed=passed)
+                case LiveItem():
+                    self.counts = {"mode": "off"}
+        except (PipelineError, OpenProgramError) as error:
+            _fail(describe_error(self.item, error))
         finally:
-            self._stack.close()
+            self._close()
 
-    def _keep(self, record: RecordItem, *, passed: bool) -> None:
-        try:
-            if passed:
-                record.keep()
-            elif "skipped" in self._outcomes.values():
-                record.drop()
-            else:
-                record.set_aside()
-        except PipelineError as error:
-            _fail(describe_error(error, command_for(self.item)))
+    def interrupted(self) -> None:
+        """Stop in the middle of a test: nobody is left to be told."""
+        with suppress(PipelineError, OpenProgramError):
+            if isinstance(self._running, RecordItem):
+                self._running.set_aside()
+        self._close()
 
-    def _check_replay(self, replay: ReplayItem) -> None:
-        try:
-            replay.verdict.require()
-        except PipelineError:
-            if not self._told:
-                _fail(describe_replay(replay, command_for(self.item)))
+    def _close(self) -> None:
+        running, self._running = self._running, None
+        self._answering.close()
+        self._refusing.close()
+        if isinstance(running, ReplayItem):
+            running.close()
+
+    def _finish_recording(self, record: RecordItem, *, passed: bool) -> None:
+        if passed:
+            record.keep()
+            self.counts = {"mode": "record"}
+        elif "skipped" in self._outcomes.values():
+            record.drop()
+        else:
+            record.set_aside()
+
+    def _finish_replay(self, replay: ReplayItem, *, passed: bool) -> None:
+        verdict = replay.verdict
+        unused = verdict.call_count - verdict.consumed
+        self.counts = {"mode": "replay", "exact": verdict.consumed, "symbol-bound": 0, "unused": unused}
+        text = self._what_failed()
+        if text is None and passed and unused:
+            text = describe_replay(self.item, replay)
+        if text is not None and not self._told:
+            _fail(text)
 
     def _what_failed(self) -> str | None:
+        told = []
+        if self._guard is not None and self._guard.attempts:
+            told.append(describe_attempts(self.item, self._guard.attempts))
         if isinstance(self._running, ReplayItem) and self._running.verdict.failed:
-            return describe_replay(self._running, command_for(self.item))
-        return None
-
-    def _given_path(self) -> str | None:
-        marker = self.item.get_closest_marker("recording")
-        if marker is None:
-            return None
-        return str(marker.args[0]) if marker.args else marker.kwargs.get("path")
+            told.append(describe_replay(self.item, self._running))
+        return "\n".join(told) or None
 
     def _chosen_mode(self, path: Path) -> str:
         if self._mode == "record":
             return "replay" if _stored(path).exists() else "record"
         return "record" if self._mode == "rewrite" else self._mode
 
+    def _refuse_shared(self, path: Path) -> None:
+        if others := others_at(self.item, str(path.absolute())):
+            raise RecordingFileError(
+                path=path,
+                reason=f"other selected tests would record into it too: {', '.join(others)}",
+                next_step="Give each a path of its own, or record one of them alone.",
+            )
+
 
 def _stored(path: Path) -> Path:
     """The recording as it is there: plain, or compressed."""
     compressed = path.with_name(path.name + COMPRESSED_SUFFIX)
     return compressed if compressed.exists() and not path.exists() else path
+
+
+def _refusing(who: str) -> ProviderOverride:
+    def refuse(_api: str) -> NoReturn:
+        raise CallOutsideTest(who)
+
+    return refuse
+
+
+def _fail(text: str) -> NoReturn:
+    """Fail the test for its recording's sake; pytest prints the text without a traceback."""
+    pytest.fail(text, pytrace=False)

@@ -18,28 +18,26 @@ import pytest
 from openprogram.errors import UsageError
 from openprogram.recordings.names import MAX_NAME_LENGTH, SUFFIX, check_name
 
-__all__ = ["FOLDER", "default_path", "file_stem", "recording_path"]
-
-FOLDER: Final = "recordings"
+__all__ = ["default_path", "file_stem", "recording_path"]
 
 _REPLACED: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _DIGEST_LENGTH: Final = 10
 _LIKE_A_DIGEST: Final = re.compile(rf"-[0-9a-f]{{{_DIGEST_LENGTH}}}\Z")
 
 
-def recording_path(item: pytest.Item, given: str | None) -> Path:
+def recording_path(item: pytest.Item, given: str | None, folder: str) -> Path:
     """The recording of a test. `given`: the marker's path, relative to the test file's folder, or None."""
-    return default_path(item) if given is None else item.path.parent / given
+    return default_path(item, folder) if given is None else item.path.parent / given
 
 
-def default_path(item: pytest.Item) -> Path:
-    """`recordings/<module>/<test>.jsonl` beside the test file."""
+def default_path(item: pytest.Item, folder: str) -> Path:
+    """`<folder>/<module>/<test>.jsonl` beside the test file."""
     chain = item.listchain()
     below_file = next((index for index, node in enumerate(chain, 1) if isinstance(node, pytest.File)), -1)
     names = [node.name for node in chain[below_file:]]
     module = item.path.stem if item.path.suffix == ".py" else item.path.name
-    folder = file_stem([module], distinct=True)
-    return item.path.parent / FOLDER / folder / f"{file_stem(names, distinct=_is_distinct(item))}{SUFFIX}"
+    stem = file_stem(names, distinct=_is_distinct(item))
+    return item.path.parent / folder / file_stem([module], distinct=True) / f"{stem}{SUFFIX}"
 
 
 def file_stem(names: Sequence[str], *, distinct: bool) -> str:

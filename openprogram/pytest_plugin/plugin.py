@@ -3,7 +3,8 @@
 pytest loads this in every project that has openprogram installed: it may cost nothing there.
 """
 
-from collections.abc import Generator
+import sys
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
     from openprogram.pytest_plugin.fixture import ItemRecording
     from openprogram.pytest_plugin.item_run import ItemRun
 
-__all__ = ["MARKER", "MODES"]
+__all__ = ["COMMAND_LINE", "COUNTS", "MARKER", "MODES", "command_line"]
 
 MARKER = "recording"
 MODES = ("replay", "record", "rewrite", "off")
+#: Where a worker of xdist finds how pytest was called, and a report what came of its test's recording.
+COMMAND_LINE = "openprogram_command_line"
+COUNTS = "openprogram_recording"
 
 _RUN = pytest.StashKey["ItemRun"]()  # of the configuration: one test runs at a time
 
@@ -29,14 +33,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="replay (the default): offline. record: record the tests that have no recording, replay the others. "
         "rewrite: record all. off: live, nothing is recorded.",
     )
+    group.addoption(
+        "--recording-loopback",
+        action="store_true",
+        help="replayed tests may connect to this machine; else they may connect to nothing.",
+    )
     parser.addini("recording_mode", "--recording-mode where none is given", default="replay")
+    parser.addini("recording_folder", "folder beside a test file for its recordings", default="recordings")
+    parser.addini("recording_loopback", "as --recording-loopback", type="bool", default=False)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let a conftest.py set things for the tests in its folder."""
+    pluginmanager.add_hookspecs(_Hooks)
+
+
+class _Hooks:
+    """The hook that a conftest.py may implement, for the tests in and below its folder."""
+
+    @pytest.hookspec(firstresult=True)
+    def pytest_openprogram_settings(self, item: pytest.Item) -> Mapping[str, Any] | None:
+        """`folder`, a name, and `loopback`, True or False: one, both or none. The nearest conftest.py counts."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and refuse a mode that does not exist."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(path=None): the test's model calls are replayed from a recording, by default "
+        f"{MARKER}(path=None, *, loopback=False): the test's model calls are replayed from a recording, by default "
         "recordings/<module>/<test>.jsonl beside the test file; a given path is relative to the test file's folder.",
     )
     if _mode(config) not in MODES:
@@ -56,6 +80,34 @@ def _run_of(item: pytest.Item) -> "ItemRun | None":
     return run if run is not None and run.item is item else None
 
 
+def command_line(config: pytest.Config) -> dict[str, Any]:
+    """How pytest was called: the program, its arguments, the folder. Plain values, to be sent to workers of xdist."""
+    called = config.invocation_params
+    return {"program": sys.argv[0], "arguments": [str(one) for one in called.args], "folder": str(called.dir)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist how pytest was called."""
+    node.workerinput[COMMAND_LINE] = command_line(node.config)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give a marked test the fixture, before those it asks for: set up first, it is torn down last of its own."""
+    names = getattr(item, "fixturenames", None)
+    if item.get_closest_marker(MARKER) is not None and names is not None and MARKER not in names:
+        names.insert(0, MARKER)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Find the tests that would record into one file."""
+    items = [item for item in session.items if _has_recording(item)]
+    if items and _mode(session.config) in ("record", "rewrite"):
+        from openprogram.pytest_plugin.shared_paths import note_shared_paths
+
+        note_shared_paths(session.config, items)
+
+
 # Neither a wrapper nor first: whether the test is skipped is decided before, and its fixtures are set up after.
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Start what answers or records the test's calls, before its fixtures make any."""
@@ -64,6 +116,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         item.config.stash[_RUN] = run = ItemRun(item, _mode(item.config))
         run.start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    """A fixture that outlives the test belongs to no test: nothing it does is answered, recorded or refused."""
+    run = request.config.stash.get(_RUN, None)
+    if run is None or fixturedef.scope == "function":
+        return (yield)
+    with run.set_aside(f"the fixture {fixturedef.argname!r} of scope {fixturedef.scope!r}"):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -92,27 +156,42 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Note how each phase went, and add what the recording has to say to a failure of the test's own."""
+    run = _run_of(item)
+    if run is not None and call.excinfo is not None:
+        run.raised(call.excinfo)
     report = yield
-    if (run := _run_of(item)) is not None:
+    if run is not None:
         run.reported(report)
         if report.when == "teardown":
+            setattr(report, COUNTS, run.counts)
             del item.config.stash[_RUN]
     return report
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Stop what an interrupted test has left running."""
     run = session.config.stash.get(_RUN, None)
     if run is not None:
-        run.finish(teardown_failed=True)
         del session.config.stash[_RUN]
+        run.interrupted()
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """One line: what was replayed and recorded."""
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    counts = [getattr(report, COUNTS) for report in reports if hasattr(report, COUNTS)]
+    if counts:
+        from openprogram.pytest_plugin.summary import summary_line
+
+        terminalreporter.write_line(summary_line(counts))
 
 
 @pytest.fixture
-def recording(request: pytest.FixtureRequest) -> "ItemRecording":
+def recording(request: pytest.FixtureRequest) -> Iterator["ItemRecording"]:
     """The test's recording: its `provider`, `stream` and `stream_simple`, its `path`, `mode` and `verdict`.
 
     Code under test that calls `openprogram.providers.stream` needs none of them: for it the marker is enough.
@@ -122,4 +201,5 @@ def recording(request: pytest.FixtureRequest) -> "ItemRecording":
         raise pytest.UsageError(
             "the fixture `recording` was asked for while the test ran: mark the test with @pytest.mark.recording"
         )
-    return run.recording
+    yield run.recording
+    run.stop()  # not later: fixtures that outlive the test are none of its business

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from openprogram.errors import OpenProgramError
 from openprogram.pipeline.log.files import file_errors, sync_folder
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
 from openprogram.providers.api_registry import ApiProvider, get_registered_provider
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.recording import RecordingProvider, RecordingSink
 from openprogram.providers.replay import read_recording_file
+from openprogram.providers.runtime import Inactive, get_activation, initialize_provider_runtime
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions
 
 __all__ = ["FAILED_SUFFIX", "PARTIAL_SUFFIX", "RecordItem"]
@@ -19,12 +21,16 @@ PARTIAL_SUFFIX = ".partial"
 
 
 class RecordItem:
-    """Records the calls of a test into `path.partial`. Raises RecordingFileError: it can't be created."""
+    """Records the calls of a test into `path.partial`.
+
+    Raises RecordingFileError: it can't be created. OpenProgramError: the configuration records or replays already.
+    """
 
     mode: Literal["record"] = "record"
     verdict = None
 
     def __init__(self, path: Path) -> None:
+        _refuse_two_switches()
         self.path = path
         self._partial = path.with_name(path.name + PARTIAL_SUFFIX)
         self._failed = path.with_name(path.name + FAILED_SUFFIX)
@@ -86,3 +92,13 @@ class RecordItem:
         self._sink.close()
         with file_errors(self._partial, "remove"):
             self._partial.unlink(missing_ok=True)
+
+
+def _refuse_two_switches() -> None:
+    initialize_provider_runtime()
+    if not isinstance(get_activation(), Inactive):
+        raise OpenProgramError(
+            "tests can't be recorded while the configuration records or replays: which of them the calls belong to "
+            "would be chance",
+            next_step="Switch it off: openprogram recordings off",
+        )

@@ -1,28 +1,80 @@
-"""What a failed test says about its recording: both sides, the cause, and how to record it again."""
+"""What a failed test says about its recording: both sides, the cause, the place, and how to record it again."""
 
+import itertools
 import os
 import shlex
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from openprogram.pipeline.errors import PipelineError
+from openprogram.pytest_plugin.guard import Attempt
+from openprogram.pytest_plugin.places import is_users, show_places
+from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
 from openprogram.pytest_plugin.replay_item import ReplayItem
 
-__all__ = ["command_for", "describe_error", "describe_replay"]
+__all__ = ["describe_attempts", "describe_error", "describe_replay", "hide_internals"]
+
+#: Options of pytest, with a value, without which the same test may not be found or not run alike.
+_KEPT_OPTIONS = ("-c", "--config-file", "--rootdir", "-p", "-o", "--override-ini", "--confcutdir", "--import-mode")
 
 
-def describe_replay(replay: ReplayItem, command: str) -> str:
-    """What came of each call, the first failure in full."""
-    return f"{replay.verdict.describe()}\nrecording: {replay.path}\nto record this test again: {command}"
+def describe_replay(item: pytest.Item, replay: ReplayItem) -> str:
+    """What came of each call, the first failure in full, and where that call was made."""
+    failure = replay.verdict.first_failure
+    places = replay.provider.places_of(failure) if failure is not None else ()
+    return "\n".join(
+        [
+            replay.verdict.describe(),
+            *(["the call was made at:", show_places(places, item.config.rootpath)] if places else []),
+            *getattr(failure, "__notes__", []),
+            *_again(item, f"recording: {replay.path}", "to record this test again"),
+        ]
+    )
 
 
-def describe_error(error: PipelineError, command: str) -> str:
+def describe_attempts(item: pytest.Item, attempts: Sequence[Attempt]) -> str:
+    """What a replayed test tried to reach, each once."""
+    lines = ["the replay was not offline: a replayed test may reach nothing live"]
+    for attempt in dict.fromkeys(attempts):
+        lines.append(f"it tried to {attempt.what}")
+        if attempt.places:
+            lines.append(show_places(attempt.places, item.config.rootpath))
+    return "\n".join(lines)
+
+
+def describe_error(item: pytest.Item, error: Exception) -> str:
     """Why the recording can't be used."""
-    return "\n".join([str(error), *getattr(error, "__notes__", []), f"to record this test: {command}"])
+    return "\n".join([str(error), *getattr(error, "__notes__", []), *_again(item, "to record this test")])
 
 
-def command_for(item: pytest.Item) -> str:
+def hide_internals(error: pytest.ExceptionInfo[BaseException]) -> None:
+    """Show the user's own lines of a traceback that ends in ours."""
+    if isinstance(error.value, PipelineError):
+        users = error.traceback.filter(lambda entry: is_users(str(entry.path)))
+        error.traceback = users or error.traceback
+
+
+def _again(item: pytest.Item, *words: str) -> list[str]:
+    return [*words[:-1], f"{words[-1]}: {_command(item)}"]
+
+
+def _command(item: pytest.Item) -> str:
     """The command that records this test anew, for the folder in which pytest was started."""
+    # Under xdist the test runs in a worker, and the user's command line was the controller's.
+    given = getattr(item.config, "workerinput", {}).get(COMMAND_LINE) or command_line(item.config)
+    program = ["python", "-m", "pytest"] if given["program"].endswith("__main__.py") else ["pytest"]
     _, separator, rest = item.nodeid.partition("::")
-    path = os.path.relpath(item.path, item.config.invocation_params.dir)
-    return f"pytest {shlex.quote(path + separator + rest)} --recording-mode=rewrite"
+    path = os.path.relpath(item.path, given["folder"])
+    kept = _kept(iter(given["arguments"]))
+    return shlex.join([*program, *kept, path + separator + rest, "--recording-mode=rewrite"])
+
+
+def _kept(arguments: Iterator[str]) -> Iterator[str]:
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        short = not argument.startswith("--") and argument[:2] in _KEPT_OPTIONS
+        if name in _KEPT_OPTIONS or short:
+            yield argument
+            if not value and argument in _KEPT_OPTIONS:
+                yield from itertools.islice(arguments, 1)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -94,6 +95,17 @@ class Suite:
     def run(self, *arguments: str, plugins: tuple[str, ...] = (), cwd: Path | None = None) -> Finished:
         """`plugins`: which of the installed plugins are loaded beside ours, by entry point."""
         chosen = [option for name in ("openprogram", *plugins) for option in ("-p", name)]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *chosen, *arguments]
+        return self._run(command, cwd or self.folder)
+
+    def run_shown_command(self, shown: Finished, cwd: Path | None = None) -> Finished:
+        """Run what a failure says to run to record the test, as it stands there."""
+        (line,) = {line for line in shown.text.splitlines() if line.startswith("to record this test")}
+        program, *arguments = shlex.split(line.partition(": ")[2])
+        assert program == "python"
+        return self._run([sys.executable, *arguments], cwd or self.folder)
+
+    def _run(self, command: list[str], cwd: Path) -> Finished:
         environ = {
             **os.environ,
             "OPENPROGRAM_HOME": str(self.folder / "state"),
@@ -103,8 +115,8 @@ class Suite:
         }
         environ.pop("PYTEST_ADDOPTS", None)
         finished = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *chosen, *arguments],
-            cwd=cwd or self.folder,
+            command,
+            cwd=cwd,
             env=environ,
             capture_output=True,
             text=True,
