@@ -137,7 +137,7 @@ class _Loop:
                 return "provider_error"
             if message.stop_reason == "length":
                 return "length"
-            if not calls:
+            if not calls and not message.paused:  # a paused answer goes on when it is sent back
                 return "stop"
         raise AssertionError("count() does not end")
 

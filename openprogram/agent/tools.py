@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from openprogram.agent.signature import InvalidArguments, Signature
 from openprogram.pipeline.json_value import to_json_value
-from openprogram.providers.types import ImageContent, TextContent, Tool, ToolCall, UserContent
+from openprogram.providers.types import DocumentContent, ImageContent, TextContent, Tool, ToolCall, UserContent
 
 __all__ = ["AgentTool", "FunctionTool", "ToolOutput", "failed", "to_content", "tool"]
 
@@ -92,9 +92,10 @@ def to_content(result: Any) -> list[UserContent]:
 
     Raises NotJson: it has no JSON form.
     """
-    if isinstance(result, TextContent | ImageContent):
+    if isinstance(result, TextContent | ImageContent | DocumentContent):
         return [result]
-    if isinstance(result, list) and result and all(isinstance(item, TextContent | ImageContent) for item in result):
+    blocks = (TextContent, ImageContent, DocumentContent)
+    if isinstance(result, list) and result and all(isinstance(item, blocks) for item in result):
         return list(result)
     if result is None:
         return [TextContent(text="")]

@@ -13,6 +13,7 @@ from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
     Cost,
+    DocumentContent,
     EventTextDelta,
     EventThinkingDelta,
     EventToolCallDelta,
@@ -47,6 +48,7 @@ _PLAIN_TYPES: Final[frozenset[type]] = frozenset(
     {
         AssistantMessage,
         Cost,
+        DocumentContent,
         ImageContent,
         Model,
         ModelCost,

@@ -16,6 +16,7 @@ __all__ = [
     "AssistantMessageEvent",
     "Context",
     "Cost",
+    "DocumentContent",
     "ErrorReason",
     "EventDone",
     "EventError",
@@ -107,6 +108,29 @@ class ImageContent(_Boundary):
     mime_type: str
 
 
+class DocumentContent(_Boundary):
+    """A document for the model to read. Exactly one of `data` (base64), `text` and `url` (fetched by the vendor).
+
+    `mime_type`: such as `application/pdf`. `name`: its title or file name. What each api makes of it:
+    docs/vendors.md.
+    """
+
+    type: Literal["document"] = "document"
+    mime_type: str = "application/pdf"
+    data: str | None = None
+    text: str | None = None
+    url: str | None = None
+    name: str | None = None
+
+    def source(self) -> Literal["data", "text", "url"]:
+        """The one that is given. Raises ValueError: none is, or more than one."""
+        given: list[Literal["data", "text", "url"]] = ["data", "text", "url"]
+        found = [name for name in given if getattr(self, name) is not None]
+        if len(found) != 1:
+            raise ValueError(f"a document has exactly one of data, text and url, not {found or 'none'}")
+        return found[0]
+
+
 class ToolCall(_Boundary):
     """The model asks for a tool. `arguments`: the parsed JSON object. `thought_signature`: opaque.
 
@@ -135,7 +159,7 @@ class ProviderContent(_Boundary):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
-UserContent: TypeAlias = Annotated[TextContent | ImageContent, Discriminator("type")]
+UserContent: TypeAlias = Annotated[TextContent | ImageContent | DocumentContent, Discriminator("type")]
 AssistantContent: TypeAlias = Annotated[
     TextContent | ThinkingContent | ToolCall | ProviderContent, Discriminator("type")
 ]
@@ -178,7 +202,8 @@ class AssistantMessage(_Boundary):
 
     A failed call is a message too: `stop_reason` is `error`, `error_reason` one of ErrorReason,
     `error_retryable` whether trying again can help, `error_retry_after_s` the wait that the provider asked for
-    in seconds.
+    in seconds. `paused`: the vendor stopped in the middle of its own work and goes on when it is sent the conversation
+    with this message at its end.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -193,6 +218,7 @@ class AssistantMessage(_Boundary):
     error_reason: ErrorReason | str | None = None
     error_retryable: bool | None = None
     error_retry_after_s: float | None = None
+    paused: bool | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def text(self) -> str:

@@ -18,6 +18,7 @@ from openprogram.providers.types import (
     EventThinkingDelta,
     EventToolCallDelta,
     EventToolCallStart,
+    ProviderContent,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -66,6 +67,8 @@ def event_problems(events: list[AssistantMessageEvent]) -> Iterator[str]:
 
 
 def _block_problems(events: list[Any], message: AssistantMessage) -> Iterator[str]:
+    if {event.type for event in events} == {"provider_block"}:
+        return  # it comes whole
     kinds = [kind.rsplit("_", 1)[1] for kind, _ in groupby(event.type for event in events)]
     whole = ["start", "delta", "end"]
     if [kind for kind in whole if kind in kinds] != kinds or kinds[:1] != ["start"]:
@@ -105,6 +108,11 @@ def answer_problems(
     yield from _differing("usage", counts, expected.usage)
     yield from _differing("total tokens", usage.total_tokens, sum(expected.usage))
     yield from _tool_problems(message, events, expected.tools)
+    own = [block.data for block in message.content if isinstance(block, ProviderContent)]
+    if expected.provider_blocks is not None:
+        yield from _differing("blocks of the vendor's own", own, expected.provider_blocks)
+    cited = [one for block in message.content if isinstance(block, TextContent) for one in block.citations or []]
+    yield from _differing("citations", cited, expected.citations)
     kept = [opaque for block in message.content if (opaque := _signature(block))]
     for signature in expected.signatures:
         if not any(signature in opaque for opaque in kept):

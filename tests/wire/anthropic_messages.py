@@ -7,15 +7,18 @@ from typing import Any
 from openprogram.providers.types import (
     AssistantContent,
     Context,
+    DocumentContent,
     ImageContent,
     Message,
     Model,
+    ProviderContent,
     SimpleStreamOptions,
     TextContent,
     ThinkingContent,
     Tool,
     ToolCall,
     ToolResultMessage,
+    UserContent,
     UserMessage,
 )
 from tests.wire.calls import ANY_CALL, Call, Place, Reader
@@ -35,6 +38,8 @@ __all__ = ["call", "expected", "same_form"]
 
 # ---- answers
 
+#: Blocks with a type of ours.
+_CONTENT = {"text", "thinking", "redacted_thinking", "tool_use"}
 _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "toolUse"}
 
 
@@ -54,7 +59,9 @@ def _stream(body: str) -> Expected:
             case "message_start":
                 usage |= event["message"]["usage"]
             case "content_block_start":
-                blocks[event["index"]] = dict(event["content_block"])
+                blocks[event["index"]] = {**event["content_block"], "whole": False}
+            case "content_block_stop":
+                blocks[event["index"]]["whole"] = True
             case "content_block_delta":
                 _grow(blocks[event["index"]], event["delta"])
             case "message_delta":
@@ -83,11 +90,20 @@ def _stream(body: str) -> Expected:
         thinking="".join(block["thinking"] for block in shown if block["type"] == "thinking"),
         tools=tools,
         signatures=[] if failure else [sign for block in shown if (sign := block.get("signature") or _opaque(block))],
+        provider_blocks=[_whole(block) for block in shown if block["type"] not in _CONTENT and block["whole"]],
+        citations=[one for block in shown for one in block.get("citations") or [] if block["whole"]],
         failure=failure,
     )
 
 
+def _whole(block: dict[str, Any]) -> dict[str, Any]:
+    told = {key: value for key, value in block.items() if key not in ("whole", "partial_json")}
+    return {**told, "input": json.loads(block["partial_json"])} if block.get("partial_json") else told
+
+
 def _grow(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    if "citation" in delta:
+        block["citations"] = [*(block.get("citations") or []), delta["citation"]]
     for name in ("text", "thinking", "signature", "partial_json"):
         if name in delta:
             block[name] = block.get(name, "") + delta[name]
@@ -131,6 +147,8 @@ def _same_block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_defaults(block: dict[str, Any]) -> dict[str, Any]:
+    if "cache_control" in block and block["cache_control"] is None:
+        block = {key: value for key, value in block.items() if key != "cache_control"}
     if block.get("is_error") is False:
         block = {key: value for key, value in block.items() if key != "is_error"}
     if block.get("cache_control") == {"type": "ephemeral", "ttl": "5m"}:
@@ -189,7 +207,7 @@ class _Reader(Reader):
             content, at = message["content"], f"/messages/{index}/content"
             blocks = _blocks(content)
             if message["role"] == "assistant":
-                answer = [one for each in blocks if (one := self._answer_block(each, at))]
+                answer = [one for each in blocks if (one := self._answer_block(each))]
                 messages.append(self.answer(answer))
                 continue
             for number, each in enumerate(blocks):
@@ -200,33 +218,43 @@ class _Reader(Reader):
                 messages.append(UserMessage(content=content if isinstance(content, str) else said))
         return messages
 
-    def _answer_block(self, block: dict[str, Any], at: str) -> AssistantContent | None:
+    def _answer_block(self, block: dict[str, Any]) -> AssistantContent | None:
         match block["type"]:
             case "text":
-                return TextContent(text=block["text"])
+                return TextContent(
+                    text=block["text"],
+                    citations=block.get("citations") or None,
+                    cache_control=block.get("cache_control"),
+                )
             case "thinking":
                 return ThinkingContent(thinking=block["thinking"], thinking_signature=block["signature"])
             case "redacted_thinking":
                 return ThinkingContent(thinking="", thinking_signature=block["data"], redacted=True)
             case "tool_use":
                 return ToolCall(id=block["id"], name=block["name"], arguments=block["input"])
-        self.left_out[at] = f"a block of type {block['type']}, which our content types do not hold"
-        return None
+        return ProviderContent(api=self.model.api, provider=self.model.provider, kind=block["type"], data=block)
 
-    def _shown(self, block: dict[str, Any], at: str) -> TextContent | ImageContent | None:
+    def _shown(self, block: dict[str, Any], at: str) -> UserContent | None:
         match block:
             case {"type": "image", "source": {"type": "base64"} as source}:
-                return ImageContent(data=source["data"], mime_type=source["media_type"])
+                return ImageContent(data=source["data"], mime_type=source["media_type"], **_marks(block))
+            case {"type": "document", "source": source}:
+                more = {key: block[key] for key in block.keys() - {"type", "source", "title"}}
+                kind = "url" if source["type"] == "url" else "text" if source["type"] == "text" else "data"
+                mime_type = source.get("media_type", "application/pdf")
+                given = {kind: source["url" if kind == "url" else "data"]}
+                return DocumentContent(mime_type=mime_type, name=block.get("title"), **given, **more)
             case {"type": "text"}:
                 return TextContent(text=block["text"], cache_control=block.get("cache_control"))
         self.left_out[at] = f"a block of type {block['type']}, which our content types do not hold"
         return None
 
     def _result(self, block: dict[str, Any], at: str) -> ToolResultMessage:
-        if "cache_control" in block:
-            self.left_out[f"{at}/cache_control"] = (
-                "a tool result's cache mark, which pydantic-ai's messages do not hold"
-            )
         blocks = _blocks(block.get("content"))
         shown = [one for each in blocks if (one := self._shown(each, f"{at}/content"))]
-        return self.result(block["tool_use_id"], shown, is_error=block.get("is_error", False))
+        result = self.result(block["tool_use_id"], shown, is_error=block.get("is_error", False))
+        return result.model_copy(update=_marks(block))
+
+
+def _marks(block: dict[str, Any]) -> dict[str, Any]:
+    return {"cache_control": block["cache_control"]} if "cache_control" in block else {}

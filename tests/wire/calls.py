@@ -11,12 +11,11 @@ from openprogram.providers.types import (
     AssistantContent,
     AssistantMessage,
     Context,
-    ImageContent,
     Model,
     SimpleStreamOptions,
-    TextContent,
     ToolCall,
     ToolResultMessage,
+    UserContent,
 )
 
 __all__ = ["ANY_CALL", "Call", "Place", "Reader"]
@@ -60,7 +59,7 @@ class Reader:
         model = self.model
         return AssistantMessage(content=content, api=model.api, provider=model.provider, model=model.id)
 
-    def result(self, call_id: str, content: list[TextContent | ImageContent], *, is_error: bool) -> ToolResultMessage:
+    def result(self, call_id: str, content: list[UserContent], *, is_error: bool) -> ToolResultMessage:
         """The result of a call that an earlier answer made."""
         name = self._tool_names.get(call_id, "")
         return ToolResultMessage(tool_call_id=call_id, tool_name=name, content=content, is_error=is_error)

@@ -56,7 +56,9 @@ class Expected:
     """One exchange. `usage`: input without cached tokens, output, cache read, cache write.
 
     `text`, `thinking`: of all blocks together. `signatures`: what must come back with thinking or calls, in any order.
-    `stop`: our stop reason, `error` where there is a `failure`. `notes`: what a reader of the result should know.
+    `provider_blocks`: the vendor's own blocks, whole, in order; None where they are not read from the bytes.
+    `citations`: of all text blocks together. `stop`: our stop reason, `error` where there is a `failure`.
+    `notes`: what a reader of the result should know.
     """
 
     stop: str
@@ -65,6 +67,8 @@ class Expected:
     thinking: str = ""
     tools: list[ExpectedTool] = field(default_factory=list)
     signatures: list[str] = field(default_factory=list)
+    provider_blocks: list[dict[str, Any]] | None = None
+    citations: list[dict[str, Any]] = field(default_factory=list)
     failure: ExpectedFailure | None = None
     notes: list[str] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ from anthropic.types.beta import BetaMetadataParam
 from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
-from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
+from pydantic_ai.models.anthropic import AnthropicModelSettings
 from pydantic_ai.profiles.anthropic import AnthropicModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
@@ -26,11 +26,16 @@ from openprogram.providers.types import (
     ThinkingContent,
     ToolCall,
 )
+from openprogram.providers.vendors.anthropic_request import CALL_IDS, CONTAINER, anthropic_messages, last_container
+from openprogram.providers.vendors.anthropic_stream import WholeBlocksModel, container_of, own_block
 from openprogram.providers.vendors.dialect import Endpoint
+from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
+    "CALL_IDS",
+    "DOCUMENTS",
     "RICH_TOOL_RESULTS",
     "citations",
     "closing_blocks",
@@ -49,6 +54,7 @@ __all__ = [
 ]
 
 RICH_TOOL_RESULTS = True
+DOCUMENTS = Documents(frozenset({"application/pdf"}), urls=True)
 
 #: Tokens of thinking for a level, where the call gives none of its own.
 _THINKING_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
@@ -58,6 +64,9 @@ _SMALLEST_BUDGET = 1024
 
 #: Room that a lowered budget leaves for the answer, in tokens.
 _ANSWER_ROOM = 1024
+
+#: From these versions on, web search and web fetch filter what they find with code.
+_WEB_TOOLS_RUN_CODE = "20260209"
 
 #: How pydantic-ai marks a thinking block without text.
 _REDACTED = "redacted_thinking"
@@ -81,7 +90,7 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
         timeout=endpoint.timeout,
         http_client=http,
     )
-    return AnthropicModel(model.id, provider=AnthropicProvider(anthropic_client=client), profile=_PROFILE)
+    return WholeBlocksModel(model.id, provider=AnthropicProvider(anthropic_client=client), profile=_PROFILE)
 
 
 def settings(model: Model, context: Context, options: StreamOptions) -> ModelSettings:
@@ -102,7 +111,25 @@ def settings(model: Model, context: Context, options: StreamOptions) -> ModelSet
     elif level is not None:
         budget = _budget(level, options, max_tokens)
         chosen["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
+    chosen["extra_body"] = _body(model, context, options)
     return chosen
+
+
+def _body(model: Model, context: Context, options: StreamOptions) -> dict[str, Any]:
+    """The fields that pydantic-ai does not write, or not as they are."""
+    body = {"messages": anthropic_messages(context.messages, model), **(options.model_extra or {})}
+    container = last_container(context.messages, model)
+    if container and "container" not in body and _runs_code(body.get("tools")):
+        body["container"] = container
+    return body
+
+
+def _runs_code(tools: Any) -> bool:
+    """Whether one of the vendor's tools has a container. A request with a container and without one is refused."""
+    kinds = [str(tool.get("type")) for tool in tools or [] if isinstance(tool, dict)]
+    return any(
+        kind.startswith("code_execution_") or kind[-8:] >= _WEB_TOOLS_RUN_CODE for kind in kinds if kind[-8:].isdigit()
+    )
 
 
 def _takes_no_budget(model: Model) -> bool:
@@ -161,8 +188,8 @@ def text_signature(part: TextPart) -> str | None:
 
 
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
-    """None yet."""
-    return None
+    """The API's citations, whole."""
+    return (part.provider_details or {}).get("citations")
 
 
 def text_part(block: TextContent, system: str) -> TextPart:
@@ -171,18 +198,20 @@ def text_part(block: TextContent, system: str) -> TextPart:
 
 
 def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
-    """All are passed over."""
-    return None
+    """The API's own block, under its own type."""
+    block = own_block(part)
+    return None if block is None else (str(block["type"]), block)
 
 
 def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
-    """See Dialect."""
+    """None: `anthropic_messages` writes it, for pydantic-ai has no place for it."""
     return None
 
 
 def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None."""
-    return []
+    """The container that code was run in: the next request goes on in it."""
+    container = container_of(response)
+    return [(CONTAINER, container)] if container else []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, cast
 
-from pydantic_ai.messages import ModelResponseStreamEvent
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponseStreamEvent, SystemPromptPart
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
@@ -18,6 +18,7 @@ from openprogram.providers.vendors.dialect import Dialect, Endpoint
 from openprogram.providers.vendors.failures import CUT_OFF, Failure, ProviderFailed, provider_failures, provider_words
 from openprogram.providers.vendors.options import common_settings, request_parameters
 from openprogram.providers.vendors.request import vendor_messages
+from openprogram.providers.vendors.surrogates import encodable_text
 from openprogram.providers.vendors.wire import WireWatch, http_client
 
 __all__ = ["VendorCall"]
@@ -43,9 +44,10 @@ class VendorCall:
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(http_client(self._watch, self._endpoint.timeout))
             vendor = self._dialect.vendor_model(self._model, self._endpoint, http)
+            settings = self._settings()
             stream = vendor.request_stream(
-                vendor_messages(self._context, self._model, self._dialect, vendor.system),
-                self._settings(),
+                self._messages(settings, vendor.system),
+                settings,
                 request_parameters(self._context, self._options),
             )
             with provider_failures(self._watch):
@@ -77,6 +79,11 @@ class VendorCall:
         assert self._response is not None, "asked before it was entered"
         return self._dialect.closing_blocks(self._response)
 
+    @property
+    def paused(self) -> bool:
+        """Whether the vendor waits to be asked to go on."""
+        return self._response is not None and self._response.state == "suspended"
+
     def stop_reason(self) -> StopReason:
         """Why the model stopped, once the iterator has ended.
 
@@ -93,6 +100,13 @@ class VendorCall:
         if response.finish_reason == "error":
             raise ProviderFailed(Failure("server", "the provider ended the answer with an error", retryable=True))
         return _STOP_REASONS.get(response.finish_reason or "stop", "stop")
+
+    def _messages(self, settings: ModelSettings, system: str) -> list[ModelMessage]:
+        body = settings.get("extra_body")
+        if not isinstance(body, dict) or "messages" not in body:
+            return vendor_messages(self._context, self._model, self._dialect, system)
+        prompt = encodable_text(self._context.system_prompt or "")
+        return [ModelRequest(parts=[SystemPromptPart(prompt)] if prompt else [])]
 
     def _settings(self) -> ModelSettings:
         common = common_settings(self._model, self._options)

@@ -18,6 +18,8 @@ from openprogram.providers.types import (
     ThinkingContent,
     ToolCall,
 )
+from openprogram.providers.vendors.documents import Documents
+from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = ["Dialect", "Endpoint"]
@@ -47,12 +49,21 @@ class Dialect(Protocol):
     #: Whether tool results can carry images and an error mark; otherwise images follow in a user message.
     RICH_TOOL_RESULTS: bool
 
+    #: Which ids of tool calls the api takes.
+    CALL_IDS: CallIds
+
+    #: Which documents the api takes as such.
+    DOCUMENTS: Documents
+
     def vendor_model(self, model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
         """pydantic-ai's model for `model`, over a client that uses `http` and never retries."""
         ...
 
     def settings(self, model: Model, context: Context, options: StreamOptions) -> ModelSettings:
-        """The options that this api has its own word for; `openprogram.providers.vendors.options` does the rest."""
+        """The options that this api has its own word for; `openprogram.providers.vendors.options` does the rest.
+
+        Settings whose `extra_body` has `messages` bring the conversation with them: pydantic-ai is given none then.
+        """
         ...
 
     def thinking_signature(self, part: ThinkingPart) -> str | None:

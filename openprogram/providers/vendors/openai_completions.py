@@ -5,6 +5,7 @@ pydantic-ai's `OpenAIChatModel` and `OpenRouterModel`.
 """
 
 import json
+import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -31,11 +32,20 @@ from openprogram.providers.types import (
     ToolCall,
 )
 from openprogram.providers.vendors.dialect import Endpoint
-from openprogram.providers.vendors.first_choice import FirstChoiceModel, FirstChoiceOpenRouterModel, finish_reason_came
+from openprogram.providers.vendors.documents import Documents
+from openprogram.providers.vendors.first_choice import (
+    FirstChoiceModel,
+    FirstChoiceOpenRouterModel,
+    finish_reason_came,
+    sources_of,
+)
+from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
+    "CALL_IDS",
+    "DOCUMENTS",
     "RICH_TOOL_RESULTS",
     "citations",
     "closing_blocks",
@@ -53,7 +63,10 @@ __all__ = [
     "vendor_model",
 ]
 
+#: OpenAI takes up to 40 characters; more is refused.
+CALL_IDS = CallIds(re.compile(r"(?s).{1,40}"), 24)
 RICH_TOOL_RESULTS = False
+DOCUMENTS = Documents(frozenset({"application/pdf"}))
 
 #: Servers of OpenAI's own models. Others know the older word for the limit of an answer, `max_tokens`.
 _OPENAI_HOSTS = ("openai.com", "azure.com")
@@ -172,7 +185,7 @@ def text_signature(part: TextPart) -> str | None:
 
 
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
-    """None yet."""
+    """None: `closing_blocks` has them."""
     return None
 
 
@@ -182,7 +195,7 @@ def text_part(block: TextContent, system: str) -> TextPart:
 
 
 def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
-    """All are passed over."""
+    """There are none."""
     return None
 
 
@@ -192,8 +205,9 @@ def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | No
 
 
 def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None."""
-    return []
+    """The answer's sources. They do not go back: a message of this api has no place for them."""
+    sources = sources_of(response)
+    return [("sources", sources)] if sources else []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

@@ -93,7 +93,7 @@ class VendorProvider:
                 async for event in call:
                     for ours in reply.take(event):
                         yield ours
-            ends = reply.done(call.stop_reason(), call.usage, call.closing_blocks)
+            ends = reply.done(call.stop_reason(), call.usage, call.closing_blocks, paused=call.paused)
         except ProviderFailed as failed:
             ends = iter([reply.failed(failed.failure, call.usage)])
         # The response is closed by now: whoever sees the terminal event may go on at once.

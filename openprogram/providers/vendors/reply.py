@@ -87,7 +87,12 @@ class Reply:
             yield ours
 
     def done(
-        self, reason: StopReason, usage: RequestUsage, closing: Sequence[tuple[str, dict[str, Any]]] = ()
+        self,
+        reason: StopReason,
+        usage: RequestUsage,
+        closing: Sequence[tuple[str, dict[str, Any]]] = (),
+        *,
+        paused: bool = False,
     ) -> Iterator[AssistantMessageEvent]:
         """The last events of an answer that came to its end. `closing`: see Dialect.closing_blocks."""
         ends = list(self._ends(list(self._blocks.values())))
@@ -98,7 +103,8 @@ class Reply:
         if reason == "stop" and self._fold.partial.tool_calls:
             # A named tool choice ends in `stop` at OpenAI, and some servers never say anything else.
             reason = "toolUse"
-        yield EventDone(reason=reason, message=self._message(reason, usage))
+        message = self._message(reason, usage)
+        yield EventDone(reason=reason, message=message.model_copy(update={"paused": True}) if paused else message)
 
     def failed(self, failure: Failure, usage: RequestUsage | None = None) -> EventError:
         """The last event of an answer that did not. What has come so far stays, unfinished blocks as they are."""

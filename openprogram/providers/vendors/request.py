@@ -5,7 +5,7 @@ says next, in one turn, as Anthropic demands.
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic_ai.messages import (
     BinaryContent,
@@ -27,8 +27,8 @@ from openprogram.providers.types import (
     AssistantContent,
     AssistantMessage,
     Context,
+    DocumentContent,
     ImageContent,
-    Message,
     Model,
     ProviderContent,
     TextContent,
@@ -37,8 +37,11 @@ from openprogram.providers.types import (
     ToolResultMessage,
     UserMessage,
 )
+from openprogram.providers.types import UserContent as OurContent
 from openprogram.providers.vendors.dialect import Dialect
-from openprogram.providers.vendors.surrogates import encodable_message, encodable_text
+from openprogram.providers.vendors.documents import document_content
+from openprogram.providers.vendors.history import sendable_turns
+from openprogram.providers.vendors.surrogates import encodable_text
 
 __all__ = ["vendor_messages"]
 
@@ -46,14 +49,14 @@ __all__ = ["vendor_messages"]
 def vendor_messages(context: Context, model: Model, dialect: Dialect, system: str) -> list[ModelMessage]:
     """The conversation, in order. `system`: pydantic-ai's name of the vendor.
 
-    Answers that failed or were aborted are left out: they hold tool calls that nobody answered, which a vendor
-    refuses. Raises ValueError (binascii.Error): an image's `data` is not base64.
+    What can be sent at all, `openprogram.providers.vendors.history` decides. Raises ValueError: an image's or a
+    document's `data` is not base64, or a document has not exactly one of data, text and url.
     """
     messages: list[ModelMessage] = []
     asked: list[ModelRequestPart] = []
     if context.system_prompt:
         asked.append(SystemPromptPart(encodable_text(context.system_prompt)))
-    for group in _turns([encodable_message(message) for message in context.messages]):
+    for group in sendable_turns(context.messages, dialect.CALL_IDS):
         if isinstance(group, AssistantMessage):
             if asked:
                 messages.append(ModelRequest(parts=asked))
@@ -66,60 +69,49 @@ def vendor_messages(context: Context, model: Model, dialect: Dialect, system: st
     return messages
 
 
-def _turns(messages: list[Message]) -> Iterator[AssistantMessage | list[UserMessage | ToolResultMessage]]:
-    """Answers one by one, and what was said between two of them as one list."""
-    between: list[UserMessage | ToolResultMessage] = []
-    for message in messages:
-        if not isinstance(message, AssistantMessage):
-            between.append(message)
-        elif message.stop_reason not in ("error", "aborted"):
-            if between:
-                yield between
-                between = []
-            yield message
-    if between:
-        yield between
-
-
 def _asked(group: list[UserMessage | ToolResultMessage], dialect: Dialect) -> Iterator[ModelRequestPart]:
     shown: list[UserContent] = []
     for message in group:
         if isinstance(message, ToolResultMessage):
             if dialect.RICH_TOOL_RESULTS:
-                yield _rich_result(message)
+                yield _rich_result(message, dialect)
             else:
                 yield _text_result(message)
-                shown.extend(_result_images(message))
+                shown.extend(_result_media(message, dialect))
             continue
         if shown:
             # Tool results first, then what they showed: nothing may come between a call and its results.
             yield UserPromptPart(shown)
             shown = []
         text = message.content
-        yield UserPromptPart(text if isinstance(text, str) else list(_user_content(text)))
+        yield UserPromptPart(text if isinstance(text, str) else list(_user_content(text, dialect)))
     if shown:
         yield UserPromptPart(shown)
 
 
-def _user_content(blocks: list[TextContent | ImageContent]) -> Iterator[UserContent]:
+def _user_content(blocks: Iterable[OurContent], dialect: Dialect) -> Iterator[UserContent]:
     for block in blocks:
         if isinstance(block, ImageContent):
             yield _image(block)
-            continue
-        yield block.text
-        if isinstance(block.cache_control, dict):
-            yield CachePoint(ttl=block.cache_control.get("ttl", "5m"))
+        elif isinstance(block, DocumentContent):
+            yield from document_content(block, dialect.DOCUMENTS)
+        else:
+            yield block.text
+            if isinstance(block.cache_control, dict):
+                yield CachePoint(ttl=block.cache_control.get("ttl", "5m"))
 
 
 def _image(block: ImageContent) -> BinaryContent:
     return BinaryContent(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
 
 
-def _rich_result(message: ToolResultMessage) -> ToolReturnPart:
+def _rich_result(message: ToolResultMessage, dialect: Dialect) -> ToolReturnPart:
+    # A cache mark has no place in pydantic-ai's tool results.
+    shown = [item for item in _user_content(message.content, dialect) if not isinstance(item, CachePoint)]
     return ToolReturnPart(
         tool_name=message.tool_name,
         tool_call_id=message.tool_call_id,
-        content=[block.text if isinstance(block, TextContent) else _image(block) for block in message.content],
+        content=shown,
         outcome="failed" if message.is_error else "success",
     )
 
@@ -130,15 +122,15 @@ def _text_result(message: ToolResultMessage) -> ToolReturnPart:
     return ToolReturnPart(
         tool_name=message.tool_name,
         tool_call_id=message.tool_call_id,
-        content="\n".join(texts) if texts or not message.content else "(see the image below)",
+        content="\n".join(texts) if texts or not message.content else f"(see the {message.content[0].type} below)",
     )
 
 
-def _result_images(message: ToolResultMessage) -> Iterator[UserContent]:
-    images = [_image(block) for block in message.content if isinstance(block, ImageContent)]
-    if images:
+def _result_media(message: ToolResultMessage, dialect: Dialect) -> Iterator[UserContent]:
+    media = [block for block in message.content if not isinstance(block, TextContent)]
+    if media:
         yield f"Shown by the tool {message.tool_name!r} (call {message.tool_call_id}):"
-        yield from images
+        yield from _user_content(media, dialect)
 
 
 def _response(message: AssistantMessage, model: Model, dialect: Dialect, system: str) -> ModelResponse:

@@ -180,6 +180,14 @@ async def test_an_answer_that_asks_for_no_tool_ends_the_run_whatever_it_is_calle
     assert (await scripted_run([answer(stop_reason="toolUse")], [echo])).reason == "stop"
 
 
+async def test_an_answer_that_the_vendor_paused_is_sent_back_and_goes_on() -> None:
+    paused = answer(text="Searching").model_copy(update={"paused": True})
+    provider = ScriptedProvider([paused, "Found."])
+    finished = await scripted_run(provider)
+    assert (finished.reason, finished.text) == ("stop", "Found.")
+    assert provider.requests[1].context.messages == [*CONTEXT.messages, paused]
+
+
 async def test_a_replay_mismatch_leaves_the_loop_as_itself() -> None:
     run = scripted_run([[tool_call("echo", {"text": "hi"})], MISMATCH], [echo])
     for _ in range(2):

@@ -9,8 +9,10 @@ from openprogram.providers.types import (
     AssistantContent,
     AssistantMessage,
     Context,
+    DocumentContent,
     ImageContent,
     Message,
+    ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
     TextContent,
@@ -257,7 +259,7 @@ async def test_tool_results_stand_in_one_turn_with_what_the_user_says_next_at_an
     [_, _, turn] = (await sent(ANTHROPIC, tool_results(ANTHROPIC)))["messages"]
     looked, added, said = turn["content"]
     assert [block["type"] for block in looked["content"]] == ["text", "image"]
-    assert (looked["tool_use_id"], looked["is_error"]) == ("c1", False)
+    assert (looked["tool_use_id"], "is_error" in looked) == ("c1", False)
     assert (added["tool_use_id"], added["is_error"], added["content"][0]["text"]) == ("c2", True, "no")
     assert said == {"type": "text", "text": "and?"}
 
@@ -297,9 +299,10 @@ async def test_thinking_of_another_vendor_is_text_without_its_signature() -> Non
     ]
     foreign = answer(*thought, api="other", provider="elsewhere")
     messages = (await sent(ANTHROPIC, conversation(*HELLO.messages, foreign, *HELLO.messages)))["messages"]
-    blocks = [block for message in messages for block in message["content"]]
-    assert {block["type"] for block in blocks} == {"text"}
-    assert any("hm" in block["text"] for block in blocks)
+    assert messages[1]["content"] == [
+        {"type": "text", "text": "<thinking>\nhm\n</thinking>"},
+        {"type": "text", "text": "yes"},
+    ]
     assert "signed" not in str(messages)
 
 
@@ -332,6 +335,128 @@ async def test_answers_that_failed_are_left_out(api: str) -> None:
     assert {message["role"] for message in body["messages"]} == {"user"}
     assert "tool_use" not in str(body)
     assert "tool_calls" not in str(body)
+
+
+async def test_blocks_of_the_vendors_own_go_back_unchanged_to_it_alone() -> None:
+    use = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}, "new": None}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "E"}]}
+    cited = [{"type": "web_search_result_location", "encrypted_index": "I", "url": "u"}]
+    own = [ProviderContent(api=ANTHROPIC, provider="test", kind=data["type"], data=data) for data in (use, found)]
+    text = TextContent(text="yes", citations=cited)
+    context = conversation(*HELLO.messages, answer(*own, text, api=ANTHROPIC), *HELLO.messages)
+    body = await sent(ANTHROPIC, context)
+    assert body["messages"][1]["content"] == [use, found, {"type": "text", "text": "yes", "citations": cited}]
+    elsewhere = "another"
+    assert (await sent(ANTHROPIC, context, provider=elsewhere))["messages"][1]["content"] == [{"type": "text", "text": "yes"}]
+    assert (await sent(OPENAI, context))["messages"][1] == {"role": "assistant", "content": "yes"}
+
+
+async def test_a_paused_answer_goes_back_whole_at_the_end_of_the_conversation() -> None:
+    use = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    paused = answer(
+        ThinkingContent(thinking="hm", thinking_signature="signed"),
+        ProviderContent(api=ANTHROPIC, provider="test", kind="server_tool_use", data=use),
+        api=ANTHROPIC,
+        paused=True,
+    )
+    assert (await sent(ANTHROPIC, conversation(*HELLO.messages, paused)))["messages"][1:] == [
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "signed"}, use]}
+    ]
+
+
+async def test_a_server_side_call_without_a_result_goes_back_in_the_last_answer_only() -> None:
+    use = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    own = ProviderContent(api=ANTHROPIC, provider="test", kind="server_tool_use", data=use)
+    text = TextContent(text="yes")
+    later = ProviderContent(api=ANTHROPIC, provider="test", kind="server_tool_use", data={**use, "id": "s2"})
+    context = conversation(
+        *HELLO.messages, answer(own, text, api=ANTHROPIC), *HELLO.messages, answer(text, later, api=ANTHROPIC)
+    )
+    answers = (await sent(ANTHROPIC, context))["messages"][1::2]
+    said = {"type": "text", "text": "yes"}
+    assert [each["content"] for each in answers] == [[said], [said, {**use, "id": "s2"}]]
+
+
+@pytest.mark.parametrize(
+    ("tool", "goes_on"),
+    [
+        ("code_execution_20250825", True),
+        ("web_search_20260209", True),
+        ("web_search_20250305", False),
+        (None, False),
+    ],
+)
+async def test_code_goes_on_in_the_container_of_the_last_answer(tool: str | None, goes_on: bool) -> None:
+    container = ProviderContent(api=ANTHROPIC, provider="test", kind="container", data={"id": "container_1"})
+    context = conversation(*HELLO.messages, answer(TextContent(text="a"), container, api=ANTHROPIC), *HELLO.messages)
+    tools = {"tools": [{"type": tool, "name": "t"}]} if tool else {}
+    body = await sent(ANTHROPIC, context, StreamOptions.model_validate(tools))
+    assert body.get("container") == ("container_1" if goes_on else None)
+    assert body["messages"][1]["content"] == [{"type": "text", "text": "a"}]
+
+
+PDF = base64.b64encode(b"%PDF-not really").decode()
+DOCUMENTS: list[tuple[DocumentContent, dict[str, Any], list[Any]]] = [
+    (
+        DocumentContent(data=PDF, name="bill.pdf"),
+        {
+            "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
+            "title": "bill.pdf",
+        },
+        ["Document 'bill.pdf':", f"data:application/pdf;base64,{PDF}"],
+    ),
+    (
+        DocumentContent.model_validate({"text": "One.", "mime_type": "text/plain", "citations": {"enabled": True}}),
+        {
+            "source": {"type": "text", "media_type": "text/plain", "data": "One."},
+            "citations": {"enabled": True},
+        },
+        ["Document:\n\nOne."],
+    ),
+    (
+        DocumentContent(data=base64.b64encode("zwölf".encode()).decode(), mime_type="text/csv"),
+        {"source": {"type": "text", "media_type": "text/plain", "data": "zwölf"}},
+        ["Document:\n\nzwölf"],
+    ),
+    (
+        DocumentContent(url="https://docs.invalid/a.pdf"),
+        {"source": {"type": "url", "url": "https://docs.invalid/a.pdf"}},
+        ["Document: https://docs.invalid/a.pdf"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "anthropic", "openai"), DOCUMENTS)
+async def test_a_document_is_sent_as_one_or_as_text(
+    document: DocumentContent, anthropic: dict[str, Any], openai: list[Any]
+) -> None:
+    context = conversation(UserMessage(content=[TextContent(text="Read:"), document]))
+    [_, written] = (await sent(ANTHROPIC, context))["messages"][0]["content"]
+    assert written == {"type": "document", **anthropic}
+    [_, *shown] = (await sent(OPENAI, context))["messages"][0]["content"]
+    assert [block.get("text") or block["file"]["file_data"] for block in shown] == openai
+
+
+async def test_a_tool_can_return_a_document() -> None:
+    context = tool_results(ANTHROPIC)
+    context.messages[2] = ToolResultMessage(
+        tool_call_id="c1", tool_name="look", content=[DocumentContent(data=PDF, name="bill.pdf")]
+    )
+    looked = (await sent(ANTHROPIC, context))["messages"][2]["content"][0]
+    assert (looked["tool_use_id"], looked["content"][0]["source"]["data"]) == ("c1", PDF)
+    messages = (await sent(OPENAI, context))["messages"]
+    assert messages[2] == {"role": "tool", "tool_call_id": "c1", "content": "(see the document below)"}
+    assert messages[4]["content"][2]["file"]["file_data"].endswith(PDF)
+
+
+@each_api
+@pytest.mark.parametrize(
+    "document",
+    [DocumentContent(data="*"), DocumentContent(), DocumentContent(text="a", url="https://docs.invalid/")],
+)
+async def test_a_document_that_is_none_is_refused(api: str, document: DocumentContent) -> None:
+    with pytest.raises(ValueError, match=r"base64|exactly one of data, text and url"):
+        await sent(api, conversation(UserMessage(content=[document])))
 
 
 @each_api
