@@ -11,12 +11,15 @@ PipelineError
 Attributes are the API; `str()` is the sentence; the next step is a note (PEP 678).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
 from openprogram.pipeline.json_value import Absent, show_difference
+from openprogram.pipeline.matching.bindings import Binding
+from openprogram.pipeline.matching.policy import MatchingPolicy
 
 __all__ = [
     "PipelineError",
@@ -99,7 +102,8 @@ class ReplayMismatch(PipelineError):
     `call_index`: which recorded call it was compared with, from 0. `field_path`: the first field that differs
     (`call_index` when the recording has no such call). `recorded`, `incoming`: the two values there, redacted,
     or `ABSENT`. `event_index`: where a position in the stream diverges, else None. `cause`: a sentence on where
-    the difference entered, or None.
+    the difference entered, or None. `policy`: how the recording's calls are matched, where not exactly.
+    `bindings`: those that this place contradicts, the last of them the one that stands here, or none.
     """
 
     def __init__(
@@ -112,12 +116,20 @@ class ReplayMismatch(PipelineError):
         event_index: int | None = None,
         cause: str | None = None,
         next_step: str | None = None,
+        policy: MatchingPolicy | None = None,
+        bindings: Sequence[Binding] = (),
     ) -> None:
         shown_recorded, shown_incoming = show_difference(recorded, incoming)
         where = f"call {call_index}" if event_index is None else f"call {call_index}, event {event_index}"
         message = (
             f"replay mismatch at {where}, field {field_path}:\nrecorded {shown_recorded}, incoming {shown_incoming}"
         )
+        for binding in bindings[:-1]:
+            message += f"\nbound: {binding}"
+        if bindings:
+            message += f"\nhere: {bindings[-1]}"
+        if policy is not None:
+            message += f"\nmatching: {policy}"
         if cause is not None:
             message += f"\ncause: {cause}"
         super().__init__(
@@ -129,10 +141,12 @@ class ReplayMismatch(PipelineError):
             event_index=event_index,
             cause=cause,
             next_step=next_step,
+            policy=policy,
+            bindings=bindings,
         )
         self.call_index, self.field_path, self.event_index = call_index, field_path, event_index
         self.recorded, self.incoming = recorded, incoming
-        self.cause = cause
+        self.cause, self.policy, self.bindings = cause, policy, tuple(bindings)
         if next_step is not None:
             self.add_note(next_step)
 

@@ -27,9 +27,13 @@ class CleanCall:
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """The recorded call that answers a request in replay. `call_index`: from 0."""
+    """The recorded call that answers a request in replay. `call_index`: from 0.
+
+    `payloads`: its events as JSON text where they are not the file's own, as values of this run stand in them.
+    """
 
     call_index: int
+    payloads: list[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

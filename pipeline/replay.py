@@ -3,7 +3,7 @@
 import shlex
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
@@ -18,6 +18,9 @@ from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.log.source import recording_name
 from openprogram.pipeline.logs import get_logger
+from openprogram.pipeline.matching.bindings import Binding
+from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
+from openprogram.pipeline.matching.policy import MatchingPolicy
 from openprogram.pipeline.redaction import REDACTION_VERSION, redact
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
@@ -25,7 +28,7 @@ from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.read import read
 from openprogram.pipeline.stages.redact import redact_request
-from openprogram.pipeline.verdict import ReplayedCall, Verdict
+from openprogram.pipeline.verdict import Equality, ReplayedCall, Verdict
 
 __all__ = ["FindCause", "Replayer"]
 
@@ -51,7 +54,7 @@ class FindCause(Protocol):
 
 
 class Replayer(Generic[T]):
-    """Answers calls from one opened recording, in its order. Holds no client and opens nothing.
+    """Answers calls from one opened recording, as its header's policies say, or else in its order. Holds no client and opens nothing.
 
     `clock`: seconds, for durations in the log only.
     """
@@ -66,8 +69,6 @@ class Replayer(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.recording = recording
-        if not recording.policy.is_exact:
-            raise RecordingFileError(path=recording.path, reason=f"can't be matched yet: {recording.policy}")
         self.verdict = Verdict(recording.call_count, recording.policy)
         self._requests, self._events = requests, events
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
@@ -75,6 +76,9 @@ class Replayer(Generic[T]):
         self._next_call_index = 0
         self._choosing = threading.Lock()
         self._rules_changed = recording.header.get("redaction_version") != REDACTION_VERSION
+        self._matcher: PolicyMatcher | None = None
+        if not recording.policy.is_exact:
+            self._matcher = PolicyMatcher(recording, self._recorded, rules)
 
     def call(self, request: Any) -> CallStream[T]:
         """One call, not begun yet."""
@@ -117,44 +121,87 @@ class Replayer(Generic[T]):
     def _choose(self, call: CleanCall) -> ServedCall:
         """The next recorded call, where its request is equal; taking it and comparing are one step."""
         with self._choosing:
-            call_index = self._next_call_index
-            mismatch = self._compare(call, call_index)
-            if mismatch is None:
-                self._next_call_index += 1
-                self.verdict.add(ReplayedCall(call_index, "served", equality="exact"))
+            served = self._next(call) if self._matcher is None else self._match(call, self._matcher)
+            if isinstance(served, ReplayMismatch):
+                past_end = served.call_index >= self.recording.call_count
+                self.verdict.add(ReplayedCall(served.call_index, "past_end" if past_end else "mismatch", served))
             else:
-                past_end = call_index >= self.recording.call_count
-                self.verdict.add(ReplayedCall(call_index, "past_end" if past_end else "mismatch", mismatch))
+                self._next_call_index += 1
+        if isinstance(served, ReplayMismatch):
+            get_logger().warning("replay.mismatch", field_path=served.field_path, **self._named(served.call_index))
+            raise served
+        return served
+
+    def _next(self, call: CleanCall) -> ServedCall | ReplayMismatch:
+        call_index = self._next_call_index
+        mismatch = self._compare(call, call_index)
         if mismatch is not None:
-            get_logger().warning("replay.mismatch", field_path=mismatch.field_path, **self._named(call_index))
-            raise mismatch
+            return mismatch
+        self.verdict.add(ReplayedCall(call_index, "served", equality="exact"))
         return ServedCall(call_index)
 
+    def _match(self, call: CleanCall, matcher: PolicyMatcher) -> ServedCall | ReplayMismatch:
+        """As the recording's policies say."""
+        if matcher.is_used_up:
+            return self._past_end(self._next_call_index)
+        found = matcher.choose(call.request)
+        if isinstance(found, Answered):
+            self.verdict.bind(found.new)
+            equality: Equality = "symbol-bound" if found.differs else "exact"
+            self.verdict.add(ReplayedCall(found.call_index, "served", equality=equality))
+            return ServedCall(found.call_index, found.payloads)
+        contradiction = found.contradiction
+        bindings = () if contradiction is None else (*contradiction.bound, contradiction.here)
+        return self._mismatch(found.call_index, found.difference, found.incoming, bindings, found.used)
+
     def _compare(self, call: CleanCall, call_index: int) -> ReplayMismatch | None:
-        path, count = self.recording.path, self.recording.call_count
-        if call_index >= count:
-            return ReplayMismatch(
-                call_index=call_index,
-                field_path="call_index",
-                recorded=count,
-                incoming=call_index,
-                cause=f"{count} calls were recorded, and this run makes another one",
-                next_step=f"See what was recorded: openprogram recordings show {shlex.quote(str(path))}",
-            )
+        if call_index >= self.recording.call_count:
+            return self._past_end(call_index)
         if call.request.is_line(self.recording.request_line(call_index)):
             return None
         incoming = call.request.value()
         difference = find_first_difference(self._recorded(call_index), incoming, self._rules)
-        if difference is None:
-            return None
+        return None if difference is None else self._mismatch(call_index, difference, incoming)
+
+    def _past_end(self, call_index: int) -> ReplayMismatch:
+        path, count = self.recording.path, self.recording.call_count
+        return ReplayMismatch(
+            call_index=call_index,
+            field_path="call_index",
+            recorded=count,
+            incoming=call_index,
+            cause=f"{count} calls were recorded, and this run makes another one",
+            next_step=f"See what was recorded: openprogram recordings show {shlex.quote(str(path))}",
+            policy=self._shown_policy,
+        )
+
+    def _mismatch(
+        self,
+        call_index: int,
+        difference: Difference,
+        incoming: dict[str, Any],
+        bindings: Sequence[Binding] = (),
+        used: int | None = None,
+    ) -> ReplayMismatch:
+        cause = (
+            self._find_cause(self.recording, call_index, incoming, difference, self._rules)
+            if used is None
+            else f"a call is made again: the incoming request is that of recorded call {used}, already answered"
+        )
         return ReplayMismatch(
             call_index=call_index,
             field_path=difference.field_path,
             recorded=difference.recorded,
             incoming=difference.incoming,
-            cause=self._find_cause(self.recording, call_index, incoming, difference, self._rules),
-            next_step=_RECORD_AGAIN.format(path=shlex.quote(str(path)), call_index=call_index),
+            cause=cause,
+            next_step=_RECORD_AGAIN.format(path=shlex.quote(str(self.recording.path)), call_index=call_index),
+            policy=self._shown_policy,
+            bindings=bindings,
         )
+
+    @property
+    def _shown_policy(self) -> MatchingPolicy | None:
+        return None if self.recording.policy.is_exact else self.recording.policy
 
     def _recorded(self, call_index: int) -> dict[str, Any]:
         """The recorded request through today's types, and through today's redaction where the file is older."""

@@ -80,6 +80,21 @@ class VolatileRule:
         group = self.pattern.groups
         return [found.span(group) for found in self.pattern.finditer(text)]
 
+    def folders(self, path: str) -> list[str]:
+        """The folders and the file of a temporary path, the outermost first, each whole: `/tmp/a`, `/tmp/a/b`."""
+        assert self.pattern is not None
+        found = self.pattern.fullmatch(path)
+        start = found.start("below") if found is not None else 0
+        ends = [index for index in range(start + 1, len(path)) if path[index] == "/"]
+        return [path[:end] for end in [*ends, len(path)]]
+
+    def is_same_form(self, value: str, other: str) -> bool:
+        """Whether two values may stand for each other: paths as deep, both in capitals or neither."""
+        if self.is_path:
+            return len(self.folders(value)) == len(self.folders(other))
+        ours, theirs = (value.isupper(), value.islower()), (other.isupper(), other.islower())
+        return not self.ignores_case or ours == theirs or not any(ours) or not any(theirs)
+
 
 def _find_paths(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     spans = []

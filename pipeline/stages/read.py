@@ -1,10 +1,13 @@
 """The replay source: the events of a recorded call, many to a batch, from the file alone."""
 
+from collections.abc import Iterable
+
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.errors import RecordedCallError
 from openprogram.pipeline.items import Batch, CallClosed, ReadEvent, ServedCall
 from openprogram.pipeline.log.reader import CallSummary, Recording
+from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
 __all__ = ["closing", "read"]
 
@@ -23,6 +26,13 @@ def closing(summary: CallSummary) -> CallClosed:
     return CallClosed(summary.outcome, failure, summary.error)
 
 
+def _batches(served: ServedCall, recording: Recording) -> Iterable[list[bytes]]:
+    if served.payloads is None:
+        return recording.event_batches(served.call_index)
+    whole = served.payloads
+    return [whole[start : start + EVENTS_PER_BATCH] for start in range(0, len(whole), EVENTS_PER_BATCH)]
+
+
 async def read(
     receive: ObjectReceiveStream[ServedCall],
     send: ObjectSendStream[Batch[ReadEvent | CallClosed]],
@@ -31,6 +41,6 @@ async def read(
     """The stage. Raises RecordingFileError: the file changed since it was opened."""
     async with receive, send:
         async for served in receive:
-            for payloads in recording.event_batches(served.call_index):
+            for payloads in _batches(served, recording):
                 await send.send([ReadEvent(payload) for payload in payloads])
             await send.send([closing(recording.calls[served.call_index])])
