@@ -54,7 +54,7 @@ class FindCause(Protocol):
 
 
 class Replayer(Generic[T]):
-    """Answers calls from one opened recording, as its header's policies say, or else in its order. Holds no client and opens nothing.
+    """Answers calls from one opened recording, in its order or as its header says. Holds no client and opens nothing.
 
     `clock`: seconds, for durations in the log only.
     """

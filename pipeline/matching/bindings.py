@@ -158,14 +158,17 @@ class Attempt:
                 answer = str(known.incoming)
                 continue
             before, _, name = folder.rpartition("/")
-            answer = f"{answer or before}/{self.known_text(name, without=rule)}"
-            self._invent(rule, folder, answer, born)
+            new = self.known_text(name, without=rule)
+            self._invent(rule, folder, f"{answer or before}/{new}", born, told=not answer or name != new)
+            answer = f"{answer or before}/{new}"
         return answer
 
-    def _invent(self, rule: int, recorded: JsonValue, incoming: JsonValue, born: Birthplace) -> None:
+    def _invent(
+        self, rule: int, recorded: JsonValue, incoming: JsonValue, born: Birthplace, *, told: bool = True
+    ) -> None:
         # Where this run has the value for something else, it isn't bound: the next request that holds both is refused.
         if self._of_incoming(rule, incoming) is None:
-            self._add(rule, Binding(self._rules.rules[rule].text, recorded, incoming, born), told=True)
+            self._add(rule, Binding(self._rules.rules[rule].text, recorded, incoming, born), told=told)
 
     def _add(self, rule: int, binding: Binding, *, told: bool) -> None:
         self._new.by_recorded[self._key(rule, binding.recorded)] = binding

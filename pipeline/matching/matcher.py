@@ -1,4 +1,4 @@
-"""Which recorded call answers a request, under the policies of the recording's header. Exact replay needs none of it."""
+"""Which recorded call answers a request, under the policies of the recording's header."""
 
 import re
 from collections.abc import Callable

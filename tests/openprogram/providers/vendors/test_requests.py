@@ -347,7 +347,9 @@ async def test_blocks_of_the_vendors_own_go_back_unchanged_to_it_alone() -> None
     body = await sent(ANTHROPIC, context)
     assert body["messages"][1]["content"] == [use, found, {"type": "text", "text": "yes", "citations": cited}]
     elsewhere = "another"
-    assert (await sent(ANTHROPIC, context, provider=elsewhere))["messages"][1]["content"] == [{"type": "text", "text": "yes"}]
+    assert (await sent(ANTHROPIC, context, provider=elsewhere))["messages"][1]["content"] == [
+        {"type": "text", "text": "yes"}
+    ]
     assert (await sent(OPENAI, context))["messages"][1] == {"role": "assistant", "content": "yes"}
 
 
