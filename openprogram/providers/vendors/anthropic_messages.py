@@ -20,7 +20,6 @@ from openprogram.providers.types import (
     Context,
     Model,
     ProviderContent,
-    SimpleStreamOptions,
     StreamOptions,
     TextContent,
     ThinkingContent,
@@ -31,6 +30,7 @@ from openprogram.providers.vendors.anthropic_stream import WholeBlocksModel, con
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.thinking import thinking_budget
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
@@ -55,15 +55,6 @@ __all__ = [
 
 RICH_TOOL_RESULTS = True
 DOCUMENTS = Documents(frozenset({"application/pdf"}), urls=True)
-
-#: Tokens of thinking for a level, where the call gives none of its own.
-_THINKING_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
-
-#: The smallest budget that the API takes.
-_SMALLEST_BUDGET = 1024
-
-#: Room that a lowered budget leaves for the answer, in tokens.
-_ANSWER_ROOM = 1024
 
 #: From these versions on, web search and web fetch filter what they find with code.
 _WEB_TOOLS_RUN_CODE = "20260209"
@@ -109,7 +100,7 @@ def settings(model: Model, context: Context, options: StreamOptions) -> ModelSet
     if level is not None and _takes_no_budget(model):
         chosen["thinking"] = cast(ThinkingEffort, level)
     elif level is not None:
-        budget = _budget(level, options, max_tokens)
+        budget = thinking_budget(level, options, max_tokens)
         chosen["anthropic_thinking"] = {"type": "enabled", "budget_tokens": budget}
     chosen["extra_body"] = _body(model, context, options)
     return chosen
@@ -136,20 +127,6 @@ def _takes_no_budget(model: Model) -> bool:
     """Later models think adaptively: they take an effort and refuse a budget."""
     profile = cast(AnthropicModelProfile, AnthropicProvider.model_profile(model.id) or {})
     return profile.get("anthropic_disallows_budget_thinking", False)
-
-
-def _budget(level: str, options: StreamOptions, max_tokens: int) -> int:
-    """Tokens for thinking. They count towards `max_tokens`, so the budget gives way where both do not fit.
-
-    Raises ValueError: `level` is unknown and the call gives no budget for it.
-    """
-    own = options.thinking_budgets or {} if isinstance(options, SimpleStreamOptions) else {}
-    budget = own.get(level, _THINKING_BUDGETS.get(level))
-    if budget is None:
-        raise ValueError(f"reasoning {level!r} is not known: give one of {', '.join(_THINKING_BUDGETS)}")
-    if max_tokens and budget >= max_tokens:
-        return max(_SMALLEST_BUDGET, max_tokens - _ANSWER_ROOM)
-    return budget
 
 
 def thinking_signature(part: ThinkingPart) -> str | None:

@@ -44,6 +44,7 @@ class VendorApi:
     `extra`: the extra with its SDK. `module`: the dialect's module, below this package. `service`: the vendor's own;
     `services`: others, by `model.provider`, so that a key which was made for one company is not sent to another.
     `keyless_elsewhere`: servers that are none of these often want no key, so a call to them goes out without one.
+    `finds_credentials`: without a key, the dialect looks for credentials of another kind.
     """
 
     api: str
@@ -52,6 +53,7 @@ class VendorApi:
     service: Service
     services: Mapping[str, Service] = field(default_factory=lambda: MappingProxyType({}))
     keyless_elsewhere: bool = False
+    finds_credentials: bool = False
 
     def service_of(self, provider: str) -> Service:
         """The service behind the name of a provider; the vendor's own where it isn't known."""
@@ -80,5 +82,12 @@ VENDOR_APIS = (
         service=Service("https://api.openai.com/v1", "OPENAI_API_KEY"),
         services=MappingProxyType({"openrouter": Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")}),
         keyless_elsewhere=True,
+    ),
+    VendorApi(
+        api="bedrock-converse-stream",
+        extra="bedrock",
+        module="bedrock_converse_stream",
+        service=Service("", "AWS_BEARER_TOKEN_BEDROCK"),  # a server per region
+        finds_credentials=True,
     ),
 )

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self, cast
 
+from anyio import to_thread
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponseStreamEvent, SystemPromptPart
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
@@ -43,7 +44,10 @@ class VendorCall:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(http_client(self._watch, self._endpoint.timeout))
-            vendor = self._dialect.vendor_model(self._model, self._endpoint, http)
+            # In a thread of its own kind: AWS's configuration is files, and its credentials may come from a server.
+            vendor = await to_thread.run_sync(
+                self._dialect.vendor_model, self._model, self._endpoint, http, abandon_on_cancel=True
+            )
             settings = self._settings()
             stream = vendor.request_stream(
                 self._messages(settings, vendor.system),

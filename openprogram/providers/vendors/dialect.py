@@ -1,5 +1,6 @@
 """What a vendor's api has to say for itself, once its SDK may be imported."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,15 +28,17 @@ __all__ = ["Dialect", "Endpoint"]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a call connects, as whom, and how long it waits. `api_key` None: no credential is sent.
+    """Where a call connects, as whom, and how long it waits. `api_key` None: there is none.
 
-    `connect_s`, `read_s`: seconds until there is a connection, and until the next bytes.
+    `connect_s`, `read_s`: seconds until there is a connection, and until the next bytes. `environ`: for vendors whose
+    credentials are more than a key.
     """
 
     base_url: str
     api_key: str | None
     connect_s: float
     read_s: float
+    environ: Mapping[str, str]
 
     @property
     def timeout(self) -> httpx2.Timeout:
@@ -56,7 +59,10 @@ class Dialect(Protocol):
     DOCUMENTS: Documents
 
     def vendor_model(self, model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
-        """pydantic-ai's model for `model`, over a client that uses `http` and never retries."""
+        """pydantic-ai's model for `model`, over a client that uses `http` and never retries.
+
+        Called in a thread, for it may read files. Raises ProviderFailed: it finds no credentials.
+        """
         ...
 
     def settings(self, model: Model, context: Context, options: StreamOptions) -> ModelSettings:

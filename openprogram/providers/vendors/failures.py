@@ -3,6 +3,7 @@
 A failure of the provider is data. Everything else that goes wrong is an error of a program and is raised.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def provider_failures(watch: WireWatch) -> Iterator[None]:
     except httpx2.RequestError as error:
         raise ProviderFailed(Failure("network", _described(error), retryable=True)) from error
     except UnexpectedModelBehavior as error:
-        nothing_came = watch.ended and not watch.terminal and "event-stream" in watch.content_type
+        nothing_came = watch.ended and not watch.terminal and watch.is_stream
         raise ProviderFailed(CUT_OFF if nothing_came else _unreadable(watch, str(error))) from error
     except _MISREAD as error:
         if watch.status is None:
@@ -139,11 +140,26 @@ def _code(body: object) -> object:
 
 
 def provider_words(body: object) -> str | None:
-    """What an error body says to people, in any of the vendors' shapes; None where it says nothing."""
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        body = inner.get("message") if isinstance(inner, dict) else inner
-    return body if isinstance(body, str) and body else None
+    """What an error body says to people, in any of the vendors' shapes; None where it says nothing.
+
+    `error` or AWS's `Error` inside, or none (Mistral); `message`, `Message` or FastAPI's `detail`, which may be a list
+    of findings (Mistral, vLLM). pydantic-ai hands over some bodies as text.
+    """
+    if isinstance(body, str) and body.lstrip().startswith("{"):
+        try:
+            body = json.loads(body)
+        except ValueError:
+            return str(body)
+    match body:
+        case {"error": inner} | {"Error": inner} if inner:
+            return provider_words(inner)
+        case {"message": words} | {"Message": words} | {"detail": words} | {"msg": words} if words:
+            return provider_words(words)
+        case [*findings]:
+            return "; ".join(words for each in findings if (words := provider_words(each))) or None
+        case str() as words:
+            return words or None
+    return None
 
 
 def _retry_after_s(error: ModelAPIError) -> float | None:
@@ -161,7 +177,7 @@ def _retry_after_s(error: ModelAPIError) -> float | None:
 
 
 def _unreadable(watch: WireWatch, detail: str) -> Failure:
-    if watch.content_type and "event-stream" not in watch.content_type:
+    if watch.content_type and not watch.is_stream:
         detail = f"the server answered with {watch.content_type} where an event stream was asked for"
     elif watch.torn:
         return CUT_OFF  # half an event cannot be read either

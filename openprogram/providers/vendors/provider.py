@@ -81,11 +81,11 @@ class VendorProvider:
         base_url = model.base_url or service.base_url
         key = options.api_key or self._environ.get(service.key_variable) or None
         elsewhere = urlsplit(base_url).hostname != urlsplit(service.base_url).hostname
-        if key is None and not (elsewhere and self._api.keyless_elsewhere):
+        if key is None and not self._api.finds_credentials and not (elsewhere and self._api.keyless_elsewhere):
             message = f"no API key for {model.provider!r}: set {service.key_variable}, or give options.api_key"
             yield reply.failed(Failure("auth", message, retryable=False))
             return
-        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s)
+        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s, self._environ)
         call = VendorCall(dialect, model, context, options, endpoint)
         try:
             async with call:

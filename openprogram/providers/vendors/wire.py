@@ -16,13 +16,17 @@ import httpx2
 __all__ = ["WireWatch", "http_client"]
 
 
+#: The content type of AWS's binary event streams.
+_FRAMES = "vnd.amazon.eventstream"
+
+
 class WireWatch:
     """What is known of the answer to one request.
 
     `status`: None until a response has begun. `ended`: its body has been read to the end, `torn`: in the middle of a
     line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic) or `[DONE]` (OpenAI).
-    `stray_error`: the rest of a line that begins with `error:`. `readable`: whether lines can be seen, which a
-    compressed body prevents.
+    `stray_error`: the rest of a line that begins with `error:`. `readable`: whether there are lines to see, which there
+    are not in a compressed body, nor in AWS's binary frames.
     """
 
     def __init__(self) -> None:
@@ -39,9 +43,15 @@ class WireWatch:
         """httpx2's response hook: the head has come, the body has not been read."""
         self.status = response.status_code
         self.content_type = response.headers.get("content-type", "")
-        self.readable = response.headers.get("content-encoding", "identity") == "identity"
+        plain = response.headers.get("content-encoding", "identity") == "identity"
+        self.readable = plain and _FRAMES not in self.content_type
         if self.readable and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _WatchedStream(response.stream, self)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer says that it is a stream of events."""
+        return "event-stream" in self.content_type or _FRAMES in self.content_type
 
     def see(self, piece: bytes) -> None:
         """Look at the next bytes of the body, however they are cut."""

@@ -8,8 +8,19 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from zlib import crc32
 
-__all__ = ["Loopback", "Response", "anthropic_stream", "loopback", "openai_stream", "unused_url"]
+__all__ = [
+    "Loopback",
+    "Response",
+    "Wire",
+    "anthropic_stream",
+    "aws_frame",
+    "aws_stream",
+    "loopback",
+    "openai_stream",
+    "unused_url",
+]
 
 #: What follows the last piece: the proper end of the body, a closed or a reset connection, or silence.
 Ending = Literal["end", "close", "reset", "silence"]
@@ -17,12 +28,13 @@ Ending = Literal["end", "close", "reset", "silence"]
 
 @dataclass(frozen=True)
 class Response:
-    """One answer. `pieces`: the body, one write each."""
+    """One answer. `pieces`: the body, one write each. `begins`: with a head; otherwise nothing comes at all."""
 
     pieces: Sequence[bytes] = ()
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
     ending: Ending = "end"
+    begins: bool = True
 
     @classmethod
     def json(cls, status: int, body: Any, **headers: str) -> "Response":
@@ -30,18 +42,42 @@ class Response:
         return cls([json.dumps(body).encode()], status, head)
 
 
+@dataclass(frozen=True)
+class Wire:
+    """A request as it came. `target`: path and query; `headers`: names in lower case."""
+
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
 @dataclass
 class Loopback:
-    """The running server. `requests`: those that came, as (headers, body). `dropped`: a client left an answer."""
+    """The running server. `requests`: those that came, as (headers in lower case, body); `wire`: as they were sent.
+
+    `dropped`: a client left an answer.
+    """
 
     url: str
     responses: list[Response]
     requests: list[tuple[dict[str, str], Any]] = field(default_factory=list)
+    wire: list[Wire] = field(default_factory=list)
     dropped: asyncio.Event = field(default_factory=asyncio.Event)
+    _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def asked(self, times: int = 1) -> None:
+        """Return once that many requests have come."""
+        async with self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests) >= times)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            self.requests.append(await _read_request(reader))
+            request = await _read_request(reader)
+            self.wire.append(request)
+            lower = {name: text.lower() for name, text in request.headers.items()}
+            self.requests.append((lower, json.loads(request.body)))
+            async with self._arrived:
+                self._arrived.notify_all()
             await self._answer(reader, writer, self.responses.pop(0))
         except ConnectionError:
             self.dropped.set()
@@ -49,6 +85,10 @@ class Loopback:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, response: Response) -> None:
+        if not response.begins:
+            await reader.read()  # ends when the client closes the connection
+            self.dropped.set()
+            return
         head = {**response.headers, "transfer-encoding": "chunked"}
         lines = [f"HTTP/1.1 {response.status} Status", *(f"{name}: {text}" for name, text in head.items())]
         writer.write("\r\n".join([*lines, "", ""]).encode())
@@ -67,10 +107,10 @@ class Loopback:
             self.dropped.set()
 
 
-async def _read_request(reader: asyncio.StreamReader) -> tuple[dict[str, str], Any]:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode()
-    headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if line)
-    return headers, json.loads(await reader.readexactly(int(headers["content-length"])))
+async def _read_request(reader: asyncio.StreamReader) -> Wire:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = {name.lower(): text for name, text in (line.split(": ", 1) for line in lines if line)}
+    return Wire(first.split(" ")[1], headers, await reader.readexactly(int(headers["content-length"])))
 
 
 @asynccontextmanager
@@ -104,3 +144,20 @@ def openai_stream(*chunks: Mapping[str, Any], done: bool = True) -> list[bytes]:
     """Server-sent events as Chat Completions sends them, one piece each; `done`: with the `[DONE]` at the end."""
     lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
     return [*lines, b"data: [DONE]\n\n"] if done else lines
+
+
+def aws_stream(*events: tuple[str, Mapping[str, Any]]) -> list[bytes]:
+    """Frames of AWS's event streams, as (event type, payload), one piece each."""
+    return [aws_frame({":message-type": "event", ":event-type": kind}, payload) for kind, payload in events]
+
+
+def aws_frame(headers: Mapping[str, str], payload: Mapping[str, Any]) -> bytes:
+    """One frame. Source: https://smithy.io/2.0/aws/amazon-eventstream.html"""
+    body = json.dumps(payload).encode()
+    named = b"".join(
+        b"%c%b\x07%b%b" % (len(name), name.encode(), len(text).to_bytes(2), text.encode())
+        for name, text in headers.items()
+    )
+    prelude = (16 + len(named) + len(body)).to_bytes(4) + len(named).to_bytes(4)
+    frame = prelude + crc32(prelude).to_bytes(4) + named + body
+    return frame + crc32(frame).to_bytes(4)

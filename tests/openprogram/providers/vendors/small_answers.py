@@ -1,15 +1,18 @@
-"""Two answers with thinking, text and parallel tool calls, written by hand: one as each api sends it."""
+"""Answers with thinking, text and parallel tool calls, written by hand: one as each api sends it."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, UserMessage
-from tests.openprogram.providers.vendors.loopback import anthropic_stream, openai_stream
+from tests.openprogram.providers.vendors.loopback import Response, anthropic_stream, aws_stream, openai_stream
 
 __all__ = [
     "ANSWERS",
     "HELLO",
     "KEY",
+    "STREAM_TYPES",
+    "bedrock_delta",
+    "bedrock_metadata",
     "block_delta",
     "block_start",
     "block_stop",
@@ -17,6 +20,7 @@ __all__ = [
     "message_delta",
     "message_start",
     "model",
+    "response",
     "usage_chunk",
 ]
 
@@ -83,7 +87,26 @@ def _call(index: int, arguments: str, name: str | None = None) -> dict[str, Any]
     return {"tool_calls": [{"index": index, "function": function} | ({"id": f"id-{name}"} if name else {})]}
 
 
-#: By api. Both say the same: think, speak, call `add` with {"a": 1} and `now` with nothing.
+def bedrock_delta(index: int, **delta: Any) -> tuple[str, dict[str, Any]]:
+    """More of a content block of ConverseStream."""
+    return "contentBlockDelta", {"contentBlockIndex": index, "delta": delta, "p": "abc"}
+
+
+def bedrock_metadata(**usage: int) -> tuple[str, dict[str, Any]]:
+    """The last event of ConverseStream. `usage`: the tokens that it reports."""
+    return "metadata", {"usage": usage, "metrics": {"latencyMs": 1}, "p": "a"}
+
+
+def _bedrock_stop(index: int) -> tuple[str, dict[str, Any]]:
+    return "contentBlockStop", {"contentBlockIndex": index}
+
+
+def _bedrock_tool(index: int, name: str) -> tuple[str, dict[str, Any]]:
+    use = {"toolUseId": f"id-{name}", "name": name}
+    return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": use}}
+
+
+#: By api. All say the same: think, speak, call `add` with {"a": 1} and `now` with nothing.
 ANSWERS: dict[str, Sequence[bytes]] = {
     "anthropic-messages": anthropic_stream(
         message_start(input_tokens=7, cache_creation_input_tokens=0, cache_read_input_tokens=3),
@@ -121,4 +144,34 @@ ANSWERS: dict[str, Sequence[bytes]] = {
         chunk({}, "tool_calls"),
         usage_chunk(10, 12, cached=3),
     ),
+    "bedrock-converse-stream": aws_stream(
+        ("messageStart", {"role": "assistant"}),
+        # text and reasoning begin without a word, and indexes are left out
+        bedrock_delta(1, reasoningContent={"text": "Let me "}),
+        bedrock_delta(1, reasoningContent={"text": "add."}),
+        bedrock_delta(1, reasoningContent={"signature": "signed"}),
+        _bedrock_stop(1),
+        bedrock_delta(3, text=""),
+        bedrock_delta(3, text="One "),
+        bedrock_delta(3, text="moment 👀"),
+        _bedrock_stop(3),
+        _bedrock_tool(4, "add"),
+        bedrock_delta(4, toolUse={"input": '{"a"'}),
+        bedrock_delta(4, toolUse={"input": ": 1}"}),
+        _bedrock_stop(4),
+        _bedrock_tool(5, "now"),
+        bedrock_delta(5, toolUse={"input": ""}),
+        _bedrock_stop(5),
+        ("messageStop", {"stopReason": "tool_use"}),
+        bedrock_metadata(inputTokens=7, outputTokens=12, totalTokens=22, cacheReadInputTokens=3),
+    ),
 }
+
+#: How each api calls its streams.
+STREAM_TYPES = {"bedrock-converse-stream": "application/vnd.amazon.eventstream"}
+
+
+def response(api: str, pieces: Sequence[bytes] | None = None, **fields: Any) -> Response:
+    """The answer of an api, or these pieces of one, labelled as its streams are. `fields`: more of the Response."""
+    head = {"content-type": STREAM_TYPES.get(api, "text/event-stream"), **fields.pop("headers", {})}
+    return Response(ANSWERS[api] if pieces is None else pieces, headers=head, **fields)

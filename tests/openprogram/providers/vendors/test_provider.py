@@ -33,11 +33,21 @@ from tests.openprogram.providers.vendors.loopback import (
     Loopback,
     Response,
     anthropic_stream,
+    aws_frame,
     loopback,
     openai_stream,
     unused_url,
 )
-from tests.openprogram.providers.vendors.small_answers import ANSWERS, HELLO, KEY, chunk, model, usage_chunk
+from tests.openprogram.providers.vendors.small_answers import (
+    ANSWERS,
+    HELLO,
+    KEY,
+    STREAM_TYPES,
+    chunk,
+    model,
+    response,
+    usage_chunk,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +62,7 @@ def provider(api: str, environ: Mapping[str, str] | None = None, timeouts: Timeo
 
 
 async def ask(api: str, url: str, options: SimpleStreamOptions = KEY) -> list[AssistantMessageEvent]:
-    with fail_after(10):
+    with fail_after(60):  # the first call imports the SDK
         return [event async for event in provider(api).stream_simple(model(api, url), HELLO, options)]
 
 
@@ -75,7 +85,7 @@ async def failure(api: str, response: Response) -> AssistantMessage:
 
 def test_there_is_a_provider_for_each_api() -> None:
     providers = vendor_providers()
-    assert list(providers) == ["anthropic-messages", "openai-completions"]
+    assert sorted(providers) == sorted(ANSWERS)
     assert all(isinstance(each, ApiProvider) for each in providers.values())
 
 
@@ -84,10 +94,10 @@ def test_there_is_a_provider_for_each_api() -> None:
 
 @each_api
 async def test_an_answer_becomes_deltas_and_the_message_that_they_add_up_to(api: str) -> None:
-    signature = {"anthropic-messages": "signed", "openai-completions": "reasoning_content"}[api]
+    signature = {"openai-completions": "reasoning_content"}.get(api, "signed")
     add = ToolCall(id="id-add", name="add", arguments={"a": 1})
     now = ToolCall(id="id-now", name="now")
-    async with loopback(Response(ANSWERS[api])) as server:
+    async with loopback(response(api)) as server:
         events = await ask(api, server.url)
     assert [event for event in events[1:-1] if event.type not in ("toolcall_delta", "toolcall_end")] == [
         EventThinkingStart(content_index=0),
@@ -122,7 +132,7 @@ async def test_an_answer_becomes_deltas_and_the_message_that_they_add_up_to(api:
 @each_api
 async def test_tokens_are_priced_by_the_model(api: str) -> None:
     cost = ModelCost(input=1.0, output=10.0, cache_read=0.5)
-    async with loopback(Response(ANSWERS[api])) as server:
+    async with loopback(response(api)) as server:
         stream = provider(api).stream(model(api, server.url, cost=cost), HELLO, KEY)
         message = last_message([event async for event in stream])
     assert message.usage.cost.input == pytest.approx(7e-6)
@@ -166,6 +176,9 @@ async def test_half_a_surrogate_pair_is_text_too() -> None:
 
 # ---- failures
 
+#: In every vendor's shape at once.
+ERROR = {"message": "in words", "error": {"message": "in words"}}
+
 STATUSES = [
     (400, "invalid_request", False),
     (401, "auth", False),
@@ -185,7 +198,7 @@ STATUSES = [
 @each_api
 @pytest.mark.parametrize(("status", "reason", "retryable"), STATUSES)
 async def test_a_status_says_why(api: str, status: int, reason: str, *, retryable: bool) -> None:
-    message = await failure(api, Response.json(status, {"error": {"message": "in words"}}))
+    message = await failure(api, Response.json(status, ERROR))
     assert (message.error_reason, message.error_retryable) == (reason, retryable)
     assert message.error_message == f"{status}: in words"
 
@@ -217,13 +230,13 @@ WAITS = [
 @each_api
 @pytest.mark.parametrize(("headers", "seconds"), WAITS)
 async def test_the_provider_says_how_long_to_wait(api: str, headers: dict[str, str], seconds: float | None) -> None:
-    message = await failure(api, Response.json(429, {"error": {"message": "slow down"}}, **headers))
+    message = await failure(api, Response.json(429, ERROR, **headers))
     assert message.error_retry_after_s == seconds
 
 
 @each_api
 async def test_the_provider_says_whether_to_try_again(api: str) -> None:
-    message = await failure(api, Response.json(500, {"error": {"message": "no"}}, x_should_retry="false"))
+    message = await failure(api, Response.json(500, ERROR, x_should_retry="false"))
     assert (message.error_reason, message.error_retryable) == ("server", False)
 
 
@@ -232,10 +245,9 @@ async def test_the_provider_says_whether_to_try_again(api: str) -> None:
 async def test_a_stream_that_is_cut_after_any_event_is_a_failure_that_keeps_what_came(api: str, ending: str) -> None:
     whole = ANSWERS[api]
     # Whatever says that the answer has ended comes last; OpenAI says so twice, with the usage in between.
-    last = {"anthropic-messages": len(whole), "openai-completions": len(whole) - 2}[api]
+    last = len(whole) - {"openai-completions": 2}.get(api, 0)
     for pieces in range(1, last):
-        response = Response(whole[:pieces], ending=ending)  # type: ignore[arg-type]
-        message = await failure(api, response)
+        message = await failure(api, response(api, whole[:pieces], ending=ending))
         assert (message.error_reason, message.error_retryable) == ("network", True)
         if pieces == last - 1:
             assert message.text == "One moment 👀"
@@ -246,14 +258,14 @@ async def test_a_stream_that_is_cut_after_any_event_is_a_failure_that_keeps_what
 async def test_a_stream_that_is_cut_inside_an_event_is_a_failure(api: str) -> None:
     body = b"".join(ANSWERS[api])
     for at in range(1, len(body) // 2, 97):
-        message = await failure(api, Response([body[:at]]))
+        message = await failure(api, response(api, [body[:at]]))
         assert (message.error_reason, message.error_retryable) == ("network", True)
 
 
 @each_api
 async def test_silence_is_a_timeout(api: str) -> None:
     for pieces in (0, 4):
-        async with loopback(Response(ANSWERS[api][:pieces], ending="silence")) as server:
+        async with loopback(response(api, ANSWERS[api][:pieces], ending="silence")) as server:
             impatient = provider(api, timeouts=Timeouts(read_s=0.2))
             stream = impatient.stream_simple(model(api, server.url), HELLO, KEY)
             message = last_message([event async for event in stream])
@@ -292,7 +304,8 @@ async def test_an_answer_that_is_no_stream_of_the_api_is_a_failure(api: str, res
 
 @each_api
 async def test_a_stream_without_an_event_is_one_that_was_cut(api: str) -> None:
-    message = await failure(api, Response([b": keep-alive\n\n"]))
+    keep_alive = [] if api in STREAM_TYPES else [b": keep-alive\n\n"]
+    message = await failure(api, response(api, keep_alive))
     assert (message.error_reason, message.error_retryable) == ("network", True)
 
 
@@ -315,19 +328,30 @@ async def test_an_answer_without_done_or_without_a_finish_reason_is_whole_all_th
 
 @each_api
 async def test_a_compressed_answer_is_read_too(api: str) -> None:
-    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
-    async with loopback(Response([gzip.compress(b"".join(ANSWERS[api]))], headers=headers)) as server:
+    zipped = response(api, [gzip.compress(b"".join(ANSWERS[api]))], headers={"content-encoding": "gzip"})
+    async with loopback(zipped) as server:
         message = last_message(await ask(api, server.url))
     assert (message.stop_reason, message.text) == ("toolUse", "One moment 👀")
 
 
+_BUSY = {"type": "error", "error": {"type": "overloaded_error", "code": "overloaded", "message": "Busy"}}
+
+#: How each api says in mid-stream that it has too much to do.
+OVERLOADED = {
+    "anthropic-messages": anthropic_stream(_BUSY)[0],
+    "openai-completions": openai_stream(_BUSY)[0],
+    "bedrock-converse-stream": aws_frame(
+        {":message-type": "exception", ":exception-type": "serviceUnavailableException"}, {"message": "Busy"}
+    ),
+}
+
+
 @each_api
 async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -> None:
-    error = {"type": "error", "error": {"type": "overloaded_error", "code": "overloaded", "message": "Busy"}}
-    head = {"content-type": "text/event-stream", "retry-after": "60"}  # sent with good answers too: no word on this
-    pieces = [*ANSWERS[api][:9], *anthropic_stream(error)]
-    message = await failure(api, Response(pieces, headers=head))
-    assert (message.error_reason, message.error_message, message.error_retryable) == ("overloaded", "Busy", True)
+    head = {"retry-after": "60"}  # sent with good answers too: no word on this
+    message = await failure(api, response(api, [*ANSWERS[api][:9], OVERLOADED[api]], headers=head))
+    assert (message.error_message, message.error_retryable) == ("Busy", True)
+    assert message.error_reason == ("server" if api == "bedrock-converse-stream" else "overloaded")
     assert message.error_retry_after_s is None
     assert message.text.startswith("One ")
 
@@ -338,7 +362,7 @@ async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -
 @each_api
 async def test_closing_at_any_event_closes_the_connection_at_once(api: str) -> None:
     for position in range(12):  # as many events as both answers give before they fall silent
-        async with loopback(Response(ANSWERS[api][:-4], ending="silence")) as server:
+        async with loopback(response(api, ANSWERS[api][:-4], ending="silence")) as server:
             stream = provider(api).stream_simple(model(api, server.url), HELLO, KEY)
             with fail_after(5):
                 for _ in range(position):
@@ -352,7 +376,7 @@ async def test_closing_at_any_event_closes_the_connection_at_once(api: str) -> N
 
 @each_api
 async def test_cancelling_closes_the_connection(api: str) -> None:
-    async with loopback(Response(ANSWERS[api][:3], ending="silence")) as server:
+    async with loopback(response(api, ANSWERS[api][:3], ending="silence")) as server:
         started = asyncio.Event()
 
         async def read() -> None:
@@ -370,7 +394,7 @@ async def test_cancelling_closes_the_connection(api: str) -> None:
 
 @each_api
 async def test_a_stream_that_is_dropped_unread_closes_the_connection(api: str) -> None:
-    async with loopback(Response(ANSWERS[api][:3], ending="silence")) as server:
+    async with loopback(response(api, ANSWERS[api][:3], ending="silence")) as server:
         stream = provider(api).stream_simple(model(api, server.url), HELLO, KEY)
         await anext(stream)
         del stream
@@ -379,13 +403,13 @@ async def test_a_stream_that_is_dropped_unread_closes_the_connection(api: str) -
 
 
 async def seen_by(server: Loopback) -> None:
-    with fail_after(5):
+    with fail_after(20):
         await server.dropped.wait()
 
 
 @each_api
 async def test_calls_do_not_share_anything(api: str) -> None:
-    async with loopback(*[Response(ANSWERS[api])] * 5) as server:
+    async with loopback(*[response(api)] * 5) as server:
         answers = await asyncio.gather(*(ask(api, server.url) for _ in range(5)))
     assert all(events == answers[0] for events in answers)
 
@@ -394,7 +418,7 @@ async def test_calls_do_not_share_anything(api: str) -> None:
 
 
 async def sent_headers(api: str, at: Model, options: SimpleStreamOptions, environ: Mapping[str, str]) -> dict[str, str]:
-    async with loopback(Response(ANSWERS[api])) as server:
+    async with loopback(response(api)) as server:
         stream = provider(api, environ).stream_simple(at.model_copy(update={"base_url": server.url}), HELLO, options)
         async for _ in stream:
             pass
