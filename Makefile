@@ -1,6 +1,6 @@
 # Every target sets up what it needs: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock format test check demo docs bench wire
+.PHONY: airline help setup lock format test check demo docs bench wire
 
 PYTHON ?= python3
 UV := $(or $(shell command -v uv),.tools/bin/uv)
@@ -47,6 +47,12 @@ docs: setup      ## build the documentation into site/, and docs/cli.md from the
 
 demo: setup      ## record a tool loop over HTTP, replay it offline, watch a change being caught
 	$(BIN)/openprogram demo
+
+#: Another file of trajectories of the same form.
+TRAJECTORIES ?= ../shared/airline/trajectories.jsonl
+
+airline: setup   ## replay recorded agents in the airline's world; TRAJECTORIES=FILE for others
+	$(BIN)/python docs/examples/airline/replay.py ../shared/airline $(TRAJECTORIES)
 
 bench: setup     ## measure recording and replay against floors of the same run
 	$(BIN)/python -m tests.benchmarks

@@ -21,6 +21,7 @@ from openprogram.providers.types import (
     SimpleStreamOptions,
     UserMessage,
 )
+from openprogram.scenarios.agent_time import ScenarioRandom, ScenarioSleep
 from openprogram.scenarios.approvals import Approvals
 from openprogram.scenarios.checkpoint import checkpoint
 from openprogram.scenarios.errors import UnknownTool
@@ -141,7 +142,14 @@ class ReplayRun:
         scenario, clock = self._scenario, self._world.clock
         context = Context(system_prompt=scenario.system_prompt, messages=list(self._messages))
         agent = run_agent(
-            self._stream, scenario.model, context, self._tools, limits=scenario.limits, now_ms=lambda: clock.now_ms
+            self._stream,
+            scenario.model,
+            context,
+            self._tools,
+            limits=scenario.limits,
+            clock=ScenarioSleep(self._world),
+            chance=ScenarioRandom(self._chance.stream("agent:retries")),
+            now_ms=lambda: clock.now_ms,
         )
         async with agent:
             async for event in agent:

@@ -1,0 +1,44 @@
+"""The airline example: recorded agents, again, in a controlled world."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.shared_data import shared
+
+PROGRAM = Path(__file__).parents[2] / "docs/examples/airline/replay.py"
+
+
+def replay(*arguments: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, PROGRAM, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_recorded_observations_and_verdicts_come_out_again(tmp_path: Path) -> None:
+    trajectories = tmp_path / "some.jsonl"
+    lines = shared("airline", "trajectories.jsonl").read_text().splitlines()
+    trajectories.write_text("\n".join(lines[::7]))  # all of them: make airline
+    done = replay(shared("airline"), trajectories)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert f"trajectories          {len(lines[::7])}, 0 different" in done.stdout
+
+
+def test_an_observation_that_was_recorded_otherwise_is_named_and_fails(tmp_path: Path) -> None:
+    trajectories = tmp_path / "changed.jsonl"
+    first = shared("airline", "trajectories.jsonl").read_text().splitlines()[0]
+    assert "total price is 305" in first
+    trajectories.write_text(first.replace("total price is 305", "total price is 306"))
+    done = replay(shared("airline"), trajectories)
+    assert done.returncode == 1
+    assert "airline-0-0: observation" in done.stderr
+    assert "total price is 305" in done.stderr
+
+
+def test_a_verdict_that_was_recorded_otherwise_fails(tmp_path: Path) -> None:
+    trajectories = tmp_path / "changed.jsonl"
+    first = shared("airline", "trajectories.jsonl").read_text().splitlines()[0]
+    assert '"reward_actions": 0.0' in first
+    trajectories.write_text(first.replace('"reward_actions": 0.0', '"reward_actions": 1.0'))
+    done = replay(shared("airline"), trajectories)
+    assert done.returncode == 1
+    assert "the verdict is not the recorded one" in done.stderr
