@@ -1,5 +1,6 @@
 """The airline example: recorded agents, again, in a controlled world."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -36,9 +37,8 @@ def test_an_observation_that_was_recorded_otherwise_is_named_and_fails(tmp_path:
 
 def test_a_verdict_that_was_recorded_otherwise_fails(tmp_path: Path) -> None:
     trajectories = tmp_path / "changed.jsonl"
-    first = shared("airline", "trajectories.jsonl").read_text().splitlines()[0]
-    assert '"reward_actions": 0.0' in first
-    trajectories.write_text(first.replace('"reward_actions": 0.0', '"reward_actions": 1.0'))
+    first = json.loads(shared("airline", "trajectories.jsonl").read_text().splitlines()[0])
+    trajectories.write_text(json.dumps(first | {"reward_actions": not first["reward_actions"]}))
     done = replay(shared("airline"), trajectories)
     assert done.returncode == 1
     assert "the verdict is not the recorded one" in done.stderr
