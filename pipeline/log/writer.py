@@ -171,7 +171,7 @@ class RecordingSink:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
 
         Raises RecordingFileError: it can't be synced, and then nothing more is written through this sink; or the
-        file is no longer at its path.
+        file is no longer at its path, or no longer that long.
         """
         self._leave_parent()
         with file_errors(self.path, "sync"):
@@ -182,6 +182,7 @@ class RecordingSink:
             try:
                 self._sync_through(end, descriptor)
                 self._refuse_replaced(descriptor)
+                self._refuse_cut(descriptor, end)
             finally:
                 os.close(descriptor)
 
@@ -234,7 +235,7 @@ class RecordingSink:
             self._refuse_lost(doing)
             with file_errors(self.path, doing), exclusive(self._descriptor, LockRange.APPEND):
                 self._refuse_replaced(self._descriptor)
-                self._refuse_cut()
+                self._refuse_cut(self._descriptor, self._known_end)
                 self._catch_up()
                 yield
 
@@ -291,8 +292,8 @@ class RecordingSink:
                 next_step="Start the program again to record into a new file.",
             )
 
-    def _refuse_cut(self) -> None:
-        if os.fstat(self._descriptor).st_size < self._known_end:
+    def _refuse_cut(self, descriptor: int, end: int) -> None:
+        if os.fstat(descriptor).st_size < end:
             raise RecordingFileError(
                 path=self.path,
                 reason="the file was cut shorter while it was recorded into",

@@ -1,5 +1,6 @@
 """What a disk may hold after the power was cut: all that was synced, and of the rest any part, in any order."""
 
+import errno
 import os
 import random
 import stat
@@ -27,7 +28,7 @@ class _Cut(NamedTuple):
 
 
 _Change: TypeAlias = _Written | _Cut
-_Entry: TypeAlias = tuple[Literal["change", "begins to sync", "synced", "folder synced", "acknowledged"], Any]
+_Entry: TypeAlias = tuple[Literal["change", "begins to sync", "synced", "lost", "folder synced", "acknowledged"], Any]
 
 
 class CutState(NamedTuple):
@@ -42,9 +43,12 @@ class Disk:
     """Watches one file being recorded into, and says afterwards what each cut could have left of it.
 
     `unsynced`: what is in the file already and nobody has synced, neither it nor its name; None for a new file.
+    `failing_sync`: which sync of the file fails, from 0: what it should have covered is lost, the next one succeeds.
     """
 
     unsynced: bytes | None = None
+    failing_sync: int | None = None
+    sync_count: int = 0
     _log: list[_Entry] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -94,6 +98,10 @@ class Disk:
             return
         with self._lock:
             self._log.append(("begins to sync", operation.number))
+            self.sync_count += 1
+            if self.sync_count - 1 == self.failing_sync:
+                self._log.append(("lost", operation.number))
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
         operation.do()
         with self._lock:
             self._log.append(("synced", operation.number))
@@ -123,11 +131,18 @@ class Disk:
                     durable = _applied(durable, pending[:count])
                     del pending[:count]
                     covered = {other: max(0, length - count) for other, length in covered.items()}
+                case "lost":
+                    count = covered.pop(value)
+                    pending[:count] = [_lost(change) for change in pending[:count]]
                 case "folder synced":
                     is_named = True
                 case "acknowledged":
                     acknowledged.add(value)
         return durable, pending, is_named, frozenset(acknowledged)
+
+
+def _lost(change: _Change) -> _Change:
+    return _Written(change.offset, bytes(len(change.data))) if isinstance(change, _Written) else change
 
 
 def _applied(content: bytes, changes: list[_Change]) -> bytes:
@@ -148,7 +163,7 @@ def _possible(durable: bytes, pending: list[_Change], chance: random.Random) -> 
             for length in (1, len(change.data) // 2, len(change.data) - 1):
                 yield _applied(durable, [*before, _Written(change.offset, change.data[:length])])
             # Its size arrived, and what came later; its own bytes did not.
-            yield _applied(durable, [*before, _Written(change.offset, bytes(len(change.data))), *after])
+            yield _applied(durable, [*before, _lost(change), *after])
         yield _applied(durable, [*before, change])
     whole = _applied(durable, pending)
     yield from _with_sectors_lost(durable, whole, chance)

@@ -1,5 +1,7 @@
 """The power is cut after any operation of a recording: what was acknowledged is on the disk, whatever else is not."""
 
+import contextlib
+import itertools
 import os
 import random
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.repair import repair_recording
 from openprogram.providers.recording import RecordingProvider
 from openprogram.recordings.reading import event_check
@@ -33,6 +36,17 @@ async def one_call(provider: RecordingProvider, played: Session, disk: Disk, num
     async for event in provider.stream_simple(MODEL, played.contexts[number]):
         if event.type == "done":
             disk.acknowledge(number)
+
+
+async def one_call_or_its_refusal(provider: RecordingProvider, played: Session, disk: Disk, number: int) -> None:
+    with contextlib.suppress(RecordingFileError):
+        await one_call(provider, played, disk, number)
+
+
+async def all_at_once_whatever_fails(provider: RecordingProvider, played: Session, disk: Disk) -> None:
+    async with anyio.create_task_group() as group:
+        for number in range(len(played.contexts)):
+            group.start_soon(one_call_or_its_refusal, provider, played, disk, number)
 
 
 async def one_after_the_other(provider: RecordingProvider, played: Session, disk: Disk) -> None:
@@ -84,6 +98,23 @@ def test_what_was_acknowledged_is_there_after_any_power_cut(
     assert check_every_cut(disk, tmp_path, played, expected, at_most) > 100
     assert disk.certain().acknowledged == set(range(8))
     assert disk.certain().content == (tmp_path / "run.jsonl").read_bytes()
+
+
+def test_no_call_is_acknowledged_whose_lines_a_failed_sync_may_have_lost(
+    tmp_path: Path, played: Session, expected: dict[int, Call]
+) -> None:
+    for failing in itertools.count(1):  # 0 is the header's: without it nothing begins
+        disk, path = Disk(failing_sync=failing), tmp_path / f"{failing}.jsonl"
+        recorded(disk, path, played, all_at_once_whatever_fails, 20)
+        state = disk.certain()
+        if disk.sync_count <= failing:
+            break  # there is no such sync, and so none failed
+        assert len(state.acknowledged) < 8
+        assert state.content is not None
+        path.write_bytes(state.content)
+        check_everything(path, expected, [], state.acknowledged, played)
+    assert failing > 1
+    assert state.acknowledged == set(range(8))
 
 
 @pytest.mark.parametrize(

@@ -807,11 +807,14 @@ def test_the_name_of_a_file_that_another_created_is_synced_too(path: Path, monke
     assert synced == ["folder", "file"]
 
 
-@pytest.mark.parametrize("happened", ["removed", "replaced"])
+@pytest.mark.parametrize("happened", ["removed", "replaced", "cut shorter"])
 def test_a_call_whose_file_is_gone_when_it_is_synced_is_not_acknowledged(path: Path, happened: str) -> None:
     with RecordingSink(path) as sink:
         writer = call(sink)
-        path.unlink()
+        if happened == "cut shorter":
+            os.truncate(path, 0)
+        else:
+            path.unlink()
         if happened == "replaced":
             write_file(path, [HEADER])
         with pytest.raises(RecordingFileError) as failure:
