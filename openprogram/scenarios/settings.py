@@ -110,10 +110,15 @@ class ApprovalSettings(_Settings):
 
 
 class ExpectSettings(_Settings):
-    """One declarative expectation; see openprogram.evaluation for what each needs.
+    """One declarative expectation.
 
     `about`: what is looked at. `path`: JSONPath (RFC 9535) into it. Exactly one of `equals`, `schema` (JSON Schema),
-    `exists` and `count` says what must hold for what the path finds.
+    `exists` and `count` says what must hold for all that the path finds.
+
+    With `claim`, a regular expression over the agent's last message: what its group (or the whole of it) says must be
+    the text of a value at `path` in the resources. If the message doesn't say so, that is fine, unless `exists = true`.
+
+    `needs`: what the claims ledger must not lack, otherwise the expectation is off.
     """
 
     name: str = ""
@@ -123,10 +128,16 @@ class ExpectSettings(_Settings):
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
     exists: bool | None = None
     count: int | None = Field(default=None, ge=0)
+    claim: str | None = None
+    needs: tuple[Literal["full_content", "known_effects", "captured"], ...] = ()
 
     @model_validator(mode="after")
     def _one(self) -> "ExpectSettings":
         given = self.model_fields_set & {"equals", "schema_", "exists", "count"}
+        if self.claim is not None:
+            if self.about != "account" or given - {"exists"}:
+                raise ValueError('a claim is about = "account", with a path into the resources and perhaps exists')
+            return self
         if len(given) != 1:
             raise ValueError("say exactly one of equals, schema, exists, count")
         return self

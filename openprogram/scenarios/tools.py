@@ -78,6 +78,7 @@ class ScenarioTool:
             call=number,
             outcome=observation.outcome,
             category=observation.category,
+            acknowledged=observation.acknowledged,
             visible=digest(projection.text),
             visible_bytes=projection.full_bytes,
             truncated=projection.truncated,

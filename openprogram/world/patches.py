@@ -7,6 +7,7 @@ are taken in sorted order, and lists by position.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from openprogram.contracts.extra import MissingScenarioExtra
 from openprogram.pipeline.json_value import ABSENT, Absent
 from openprogram.world.errors import WorldError
 from openprogram.world.values import freeze, thaw
@@ -33,8 +34,10 @@ def apply_patch(resource: str, before: Any | Absent, patch: Sequence[dict[str, A
 
     Raises WorldError: the patch doesn't apply, or isn't one.
     """
-    import jsonpatch
-
+    try:
+        import jsonpatch
+    except ImportError as error:
+        raise MissingScenarioExtra("a patched resource") from error
     if list(patch) == _REMOVE_ALL:
         if before is ABSENT:
             raise WorldError(resource=resource, reason="it can't be removed, for there is none")

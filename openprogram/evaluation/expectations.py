@@ -1,0 +1,164 @@
+"""Expectations: what must hold after a run. Declared in scenario.toml, or as Python in expectations.py.
+
+@expectation(about="resources")
+def the_order_is_paid(evidence):
+    assert evidence.resources["orders"]["17"]["status"] == "paid"
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
+
+from openprogram.contracts.extra import MissingScenarioExtra
+from openprogram.contracts.schema import faults
+from openprogram.evaluation.claims import Property
+from openprogram.evaluation.evidence import Evidence
+from openprogram.pipeline.json_value import show_value
+from openprogram.scenarios.scopes import Aspect
+from openprogram.scenarios.settings import Budgets, ExpectSettings
+
+__all__ = ["Check", "Expectation", "budget_expectations", "declared_expectations", "expectation", "python_expectations"]
+
+_ATTRIBUTE = "__openprogram_expectation__"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Check(Protocol):
+    """Looks at the evidence: None where all is well, otherwise what is wrong, in a sentence."""
+
+    def __call__(self, evidence: Evidence) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """`about`: what it looks at, which the run's scope must support. `needs`: what the ledger must not lack."""
+
+    name: str
+    about: Aspect
+    check: Check
+    needs: tuple[Property, ...] = ()
+
+
+def expectation(about: Aspect, needs: Sequence[Property] = ()) -> Callable[[F], F]:
+    """The function below is an expectation: it gets the Evidence, and raises AssertionError where it doesn't hold."""
+
+    def declare(function: F) -> F:
+        name = function.__name__.replace("_", " ")
+        setattr(function, _ATTRIBUTE, Expectation(name, about, _asserting(function), tuple(needs)))
+        return function
+
+    return declare
+
+
+def python_expectations(module: ModuleType | None) -> list[Expectation]:
+    """The expectations that a module declares, in the order of its names."""
+    functions = inspect.getmembers(module, inspect.isfunction) if module is not None else []
+    found = (getattr(function, _ATTRIBUTE, None) for _, function in functions)
+    return [declared for declared in found if isinstance(declared, Expectation)]
+
+
+def declared_expectations(settings: Sequence[ExpectSettings]) -> list[Expectation]:
+    """The expectations of scenario.toml."""
+    return [
+        Expectation(
+            one.name or _name(one), one.about, _Claim(one) if one.claim is not None else _AtPath(one), one.needs
+        )
+        for one in settings
+    ]
+
+
+def budget_expectations(budgets: Budgets) -> list[Expectation]:
+    """One expectation for each bound."""
+    bounds = {name: bound for name, bound in budgets.model_dump().items() if bound is not None}
+    return [Expectation(f"{name} within {bound:g}", "budgets", _Within(name, bound)) for name, bound in bounds.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    name: str
+    bound: float
+
+    def __call__(self, evidence: Evidence) -> str | None:
+        spent = getattr(evidence.budgets, self.name)
+        return None if spent <= self.bound else f"{self.name}: {spent:g} of at most {self.bound:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPath:
+    settings: ExpectSettings
+
+    def __call__(self, evidence: Evidence) -> str | None:
+        wanted, found = self.settings, found_at(self.settings.path, evidence.about(self.settings.about))
+        if wanted.exists is not None:
+            return None if bool(found) == wanted.exists else f"{wanted.path} finds {len(found)} values"
+        if wanted.count is not None:
+            return None if len(found) == wanted.count else f"{wanted.path} finds {len(found)}, not {wanted.count}"
+        if not found:
+            return f"{wanted.path} finds nothing"
+        if wanted.schema_ is not None:
+            wrong = [fault for value in found for fault in faults(value, wanted.schema_)]
+            return f"{wanted.path}: {'; '.join(wrong[:3])}" if wrong else None
+        differing = [value for value in found if not _equal(value, wanted.equals)]
+        return f"{wanted.path} is {show_value(differing[0])}, not {show_value(wanted.equals)}" if differing else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What the agent says it did, held against the world: its words, and the resource that they are about."""
+
+    settings: ExpectSettings
+
+    def __call__(self, evidence: Evidence) -> str | None:
+        wanted = self.settings
+        assert wanted.claim is not None
+        claims = [
+            match.group(1) if match.re.groups else match.group()
+            for match in re.finditer(wanted.claim, evidence.account)
+        ]
+        if not claims:
+            return "the last message does not say so" if wanted.exists else None
+        found = [str(value) for value in found_at(wanted.path, evidence.about("resources"))]
+        wrong = next((claim for claim in claims if claim not in found), None)
+        if wrong is None:
+            return None
+        return f"the last message says {wrong!r}, but {wanted.path} is {', '.join(found) or 'nothing'}"
+
+
+def found_at(path: str, value: Any) -> list[Any]:
+    """What a JSONPath (RFC 9535) finds. Raises ValueError: it is none."""
+    try:
+        import jsonpath
+    except ImportError as error:
+        raise MissingScenarioExtra("JSONPath") from error
+    try:
+        return list(jsonpath.findall(path, value))
+    except jsonpath.JSONPathError as error:
+        raise ValueError(f"{path!r} is no JSONPath: {error}") from error
+
+
+def _asserting(function: Callable[[Evidence], Any]) -> Check:
+    def check(evidence: Evidence) -> str | None:
+        try:
+            returned = function(evidence)
+        except AssertionError as failed:
+            return str(failed) or "it does not hold"
+        return "it does not hold" if returned is False else None
+
+    return check
+
+
+def _equal(one: Any, other: Any) -> bool:
+    # JSON tells 1, 1.0 and true apart; TOML writes integers and floats as they are meant
+    return (type(one) is type(other) and bool(one == other)) or (_is_container(one) and bool(one == other))
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _name(settings: ExpectSettings) -> str:
+    return f"{settings.about} {settings.path}"
