@@ -72,7 +72,7 @@ def _grouped(messages: Iterable[Message]) -> list[Turn]:
 def _paired(turns: list[Turn], naming: "_Naming") -> Iterable[Message]:
     """Calls that have a result in the next turn, and results of calls of the last: all others are left out or text."""
     open_calls: dict[str, deque[str]] = {}
-    for turn, following in zip(turns, [*turns[1:], []], strict=True):
+    for turn, following in zip(turns, [*turns, []][1:], strict=True):
         if isinstance(turn, AssistantMessage):
             open_calls = defaultdict(deque)
             yield turn.model_copy(update={"content": _answered(turn.content, following, naming, open_calls)})
