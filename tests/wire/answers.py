@@ -128,7 +128,10 @@ def _failure_problems(message: AssistantMessage, expected: ExpectedFailure | Non
     if expected.reason is not None:
         yield from _differing("error reason", message.error_reason, expected.reason)
     yield from _differing("retryable", message.error_retryable, expected.retryable)
-    yield from _differing("retry after", message.error_retry_after_s, expected.retry_after_s)
+    if expected.retry_after_s != "some":
+        yield from _differing("retry after", message.error_retry_after_s, expected.retry_after_s)
+    elif message.error_retry_after_s is None:
+        yield "the date to retry after is lost"
     if expected.says not in (message.error_message or ""):
         yield f"the error message {message.error_message!r} does not say {expected.says!r}"
     if not message.error_message:

@@ -8,7 +8,7 @@ HTTP status) is here.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from openprogram.providers.types import ErrorReason
 
@@ -31,12 +31,15 @@ Response = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ExpectedFailure:
-    """Why an exchange failed. `says`: words that the message must hold; `reason` None: any of the documented ones."""
+    """Why an exchange failed. `says`: words that the message must hold; `reason` None: any of the documented ones.
+
+    `retry_after_s` `some`: the provider gave a date, so the seconds depend on when it is asked.
+    """
 
     reason: ErrorReason | None
     retryable: bool
     says: str = ""
-    retry_after_s: float | None = None
+    retry_after_s: float | Literal["some"] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,14 @@ def plain_answer(response: Response) -> Expected | None:
     return Expected("error", failure=ExpectedFailure("invalid_response", retryable=False, says=kind))
 
 
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+def _retry_after_s(headers: Mapping[str, str]) -> float | Literal["some"] | None:
     """Milliseconds before seconds, but zero milliseconds beside seconds are none."""
     milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after")
     if milliseconds is not None and (float(milliseconds) or seconds is None):
         return float(milliseconds) / 1000
-    return None if seconds is None else float(seconds)
+    if seconds is None or seconds.isdecimal():
+        return None if seconds is None else float(seconds)
+    return "some" if "GMT" in seconds else None
 
 
 def _json(text: str) -> Any:

@@ -22,8 +22,9 @@ __all__ = [
     "unused_url",
 ]
 
-#: What follows the last piece: the proper end of the body, a closed or a reset connection, or silence.
-Ending = Literal["end", "close", "reset", "silence"]
+#: What follows the last piece: the proper end of the body, a closed or a reset connection, one that is reset in the
+#: middle of a chunk, or silence.
+Ending = Literal["end", "close", "reset", "torn", "silence"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ class Loopback:
         if response.ending == "end":
             writer.write(b"0\r\n\r\n")
             await writer.drain()
-        elif response.ending == "reset":
+        elif response.ending in ("reset", "torn"):
+            if response.ending == "torn":
+                writer.write(b"40\r\nless than 64 bytes")
+                await writer.drain()
             linger = struct.pack("ii", 1, 0)  # on, 0 seconds: closing sends RST
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             writer.transport.abort()
