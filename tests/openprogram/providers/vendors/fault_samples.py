@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from openprogram.providers.types import ErrorReason
-from tests.openprogram.providers.vendors.loopback import anthropic_stream, openai_stream
-from tests.openprogram.providers.vendors.small_answers import ANSWERS
+from tests.openprogram.providers.vendors.loopback import anthropic_stream, aws_frame, openai_stream
+from tests.openprogram.providers.vendors.small_answers import ANSWERS, STREAM_TYPES
 
 __all__ = ["SAMPLES", "FaultSample", "Outcome"]
 
@@ -21,15 +21,13 @@ class FaultSample:
     """One api. `said`: the answer so far, up to and with the first text delta, `One `, one event a piece.
 
     `busy`: an event that says the server is overloaded. `garbled`: an event of the stream whose JSON is broken.
-    `error_headers`: what the api's errors have beside their status. `others`: outcomes that differ from the common
-    ones, by the name of the fault, with the reason in a comment.
+    `others`: outcomes that differ from the common ones, by the name of the fault, with the reason in a comment.
     """
 
     said: Sequence[bytes]
     busy: bytes
     garbled: bytes
     content_type: str = "text/event-stream"
-    error_headers: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     others: Mapping[str, Outcome] = field(default_factory=dict)
 
 
@@ -43,5 +41,17 @@ SAMPLES = {
         said=ANSWERS["openai-completions"][:3],
         busy=openai_stream({"error": {"type": "server_error", "code": "overloaded", "message": "busy"}}, done=False)[0],
         garbled=b'data: {"choices": [{"index": 0, "delta": {"con\n\n',
+    ),
+    "bedrock-converse-stream": FaultSample(
+        said=ANSWERS["bedrock-converse-stream"][:7],
+        busy=aws_frame(
+            {":message-type": "exception", ":exception-type": "serviceUnavailableException"}, {"message": "busy"}
+        ),
+        garbled=aws_frame(
+            {":message-type": "event", ":event-type": "contentBlockDelta"}, b'{"contentBlockIndex": 3, "del'
+        ),
+        content_type=STREAM_TYPES["bedrock-converse-stream"],
+        # AWS has one word for a server that has too much to do and one that is down
+        others={"an error in the stream": ("server", True)},
     ),
 }

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 #: What follows the last piece: the proper end of the body, a closed or a reset connection, one that is reset in the
-#: middle of a chunk, or silence.
+#: middle of the last piece, or silence.
 Ending = Literal["end", "close", "reset", "torn", "silence"]
 
 
@@ -93,15 +93,16 @@ class Loopback:
         head = {**response.headers, "transfer-encoding": "chunked"}
         lines = [f"HTTP/1.1 {response.status} Status", *(f"{name}: {text}" for name, text in head.items())]
         writer.write("\r\n".join([*lines, "", ""]).encode())
-        for piece in response.pieces:
+        *whole, torn = response.pieces if response.ending == "torn" else (*response.pieces, b"")
+        for piece in whole:
             writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             await writer.drain()
         if response.ending == "end":
             writer.write(b"0\r\n\r\n")
             await writer.drain()
         elif response.ending in ("reset", "torn"):
-            if response.ending == "torn":
-                writer.write(b"40\r\nless than 64 bytes")
+            if torn:
+                writer.write(b"%x\r\n%b" % (len(torn), torn[: len(torn) // 2]))
                 await writer.drain()
             linger = struct.pack("ii", 1, 0)  # on, 0 seconds: closing sends RST
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -155,9 +156,9 @@ def aws_stream(*events: tuple[str, Mapping[str, Any]]) -> list[bytes]:
     return [aws_frame({":message-type": "event", ":event-type": kind}, payload) for kind, payload in events]
 
 
-def aws_frame(headers: Mapping[str, str], payload: Mapping[str, Any]) -> bytes:
-    """One frame. Source: https://smithy.io/2.0/aws/amazon-eventstream.html"""
-    body = json.dumps(payload).encode()
+def aws_frame(headers: Mapping[str, str], payload: Mapping[str, Any] | bytes) -> bytes:
+    """One frame; bytes as payload are sent as they are. Source: https://smithy.io/2.0/aws/amazon-eventstream.html"""
+    body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     named = b"".join(
         b"%c%b\x07%b%b" % (len(name), name.encode(), len(text).to_bytes(2), text.encode())
         for name, text in headers.items()
