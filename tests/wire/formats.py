@@ -10,7 +10,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tests.wire import anthropic_messages, bedrock_converse_stream, openai_completions
+from tests.wire import anthropic_messages, bedrock_converse_stream, openai_completions, openai_responses
 from tests.wire.calls import Call, Place
 from tests.wire.expected import Expected, Response
 
@@ -48,5 +48,6 @@ APIS = {
 FORMATS: dict[str, WireFormat] = {
     "anthropic-messages": anthropic_messages,
     "openai-completions": openai_completions,
+    "openai-responses": openai_responses,
     "bedrock-converse-stream": bedrock_converse_stream,
 }

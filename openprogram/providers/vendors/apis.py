@@ -68,6 +68,9 @@ class VendorApi:
             raise MissingExtra(self.api, self.extra) from error
 
 
+_OPENAI = Service("https://api.openai.com/v1", "OPENAI_API_KEY")
+_OPENROUTER = Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+
 VENDOR_APIS = (
     VendorApi(
         api="anthropic-messages",
@@ -79,8 +82,16 @@ VENDOR_APIS = (
         api="openai-completions",
         extra="openai",
         module="openai_completions",
-        service=Service("https://api.openai.com/v1", "OPENAI_API_KEY"),
-        services=MappingProxyType({"openrouter": Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")}),
+        service=_OPENAI,
+        services=MappingProxyType({"openrouter": _OPENROUTER}),
+        keyless_elsewhere=True,
+    ),
+    VendorApi(
+        api="openai-responses",
+        extra="openai",
+        module="openai_responses",
+        service=_OPENAI,
+        services=MappingProxyType({"openrouter": _OPENROUTER}),
         keyless_elsewhere=True,
     ),
     VendorApi(

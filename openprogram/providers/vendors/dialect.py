@@ -80,7 +80,7 @@ class Dialect(Protocol):
         """Whether the vendor shows no text of this thinking, only data to send back."""
         ...
 
-    def thinking_part(self, block: ThinkingContent, system: str) -> ThinkingPart:
+    def thinking_part(self, block: ThinkingContent, system: str) -> ModelResponsePart:
         """The inverse: the part to send back. `system`: pydantic-ai's name of the vendor."""
         ...
 
@@ -88,7 +88,7 @@ class Dialect(Protocol):
         """What must come back with this tool call, as one opaque string."""
         ...
 
-    def tool_call_part(self, call: ToolCall, system: str | None) -> ToolCallPart:
+    def tool_call_part(self, call: ToolCall, system: str | None) -> ModelResponsePart:
         """The inverse, as for thinking. `system` None: another vendor made the call."""
         ...
 

@@ -7,7 +7,6 @@ pydantic-ai's `OpenAIChatModel` and `OpenRouterModel`.
 import json
 import re
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import httpx2
 from openai import AsyncOpenAI
@@ -40,6 +39,7 @@ from openprogram.providers.vendors.first_choice import (
     sources_of,
 )
 from openprogram.providers.vendors.history import CallIds
+from openprogram.providers.vendors.openai_client import client_arguments, is_openai
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
 
@@ -68,25 +68,10 @@ CALL_IDS = CallIds(re.compile(r"(?s).{1,40}"), 24)
 RICH_TOOL_RESULTS = False
 DOCUMENTS = Documents(frozenset({"application/pdf"}))
 
-#: Servers of OpenAI's own models. Others know the older word for the limit of an answer, `max_tokens`.
-_OPENAI_HOSTS = ("openai.com", "azure.com")
-
-
-#: The SDK demands a key, and sends it, even to a server that wants none.
-_NO_KEY = "no-key"
-
 
 def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> VendorModel:
     """See Dialect. `model.provider` `openrouter` has a class of its own, which keeps `reasoning_details`."""
-    if endpoint.api_key is None:
-        http.event_hooks = {**http.event_hooks, "request": [_leave_out_key]}
-    client = AsyncOpenAI(
-        api_key=endpoint.api_key or _NO_KEY,
-        base_url=endpoint.base_url,
-        max_retries=0,
-        timeout=endpoint.timeout,
-        http_client=http,
-    )
+    client = AsyncOpenAI(**client_arguments(endpoint, http))
     # The SDK has read them from the environment, and would send them wherever the call goes.
     client.organization = client.project = None
     profile = OpenAIModelProfile(
@@ -94,22 +79,11 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
         openai_supports_strict_tool_definition=True,
         # Otherwise the temperature is taken out, with a warning, where the model is known to reason.
         openai_supports_reasoning=False,
-        openai_chat_supports_max_completion_tokens=_is_openai(endpoint.base_url),
+        openai_chat_supports_max_completion_tokens=is_openai(endpoint.base_url),
     )
     if _is_openrouter(model):
         return FirstChoiceOpenRouterModel(model.id, provider=OpenRouterProvider(openai_client=client), profile=profile)
     return FirstChoiceModel(model.id, provider=OpenAIProvider(openai_client=client), profile=profile)
-
-
-async def _leave_out_key(request: httpx2.Request) -> None:
-    """httpx2's request hook. A header that the caller set stays."""
-    if request.headers.get("authorization") == f"Bearer {_NO_KEY}":
-        del request.headers["authorization"]
-
-
-def _is_openai(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    return any(host == name or host.endswith("." + name) for name in _OPENAI_HOSTS)
 
 
 def _is_openrouter(model: Model) -> bool:

@@ -85,7 +85,7 @@ def _tool_choice(choice: Any) -> ToolChoice:
         # OpenAI's word, and Anthropic's
         case "required" | "any" | {"type": "required" | "any"}:
             return "required"
-        case {"type": "tool", "name": str() as name} | {"type": "function", "function": {"name": str() as name}}:
+        case {"type": "tool" | "function", "name": str() as name} | {"function": {"name": str() as name}}:
             return [name]
     raise ValueError(
         f"tool_choice {choice!r} is not known: give 'auto', 'none', 'required' or "

@@ -17,6 +17,7 @@ __all__ = [
     "anthropic_stream",
     "aws_frame",
     "aws_stream",
+    "event_stream",
     "loopback",
     "openai_stream",
     "unused_url",
@@ -140,9 +141,12 @@ def unused_url() -> str:
     return f"http://{host}:{port}"
 
 
-def anthropic_stream(*events: Mapping[str, Any]) -> list[bytes]:
-    """Server-sent events as the Messages API sends them, one piece each."""
+def event_stream(*events: Mapping[str, Any]) -> list[bytes]:
+    """Server-sent events as Anthropic's Messages API and OpenAI's Responses API send them, one piece each."""
     return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
+
+
+anthropic_stream = event_stream
 
 
 def openai_stream(*chunks: Mapping[str, Any], done: bool = True) -> list[bytes]:

@@ -1,22 +1,29 @@
-"""Answers with thinking, text and parallel tool calls, written by hand: one as each api sends it."""
+"""An answer with thinking, text and parallel tool calls, written by hand as each api sends it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, UserMessage
-from tests.openprogram.providers.vendors.loopback import Response, anthropic_stream, aws_stream, openai_stream
+from tests.openprogram.providers.vendors.loopback import Response, aws_stream, event_stream, openai_stream
 
 __all__ = [
     "ANSWERS",
     "HELLO",
     "KEY",
+    "OPAQUE",
     "STREAM_TYPES",
+    "Opaque",
     "bedrock_delta",
     "bedrock_metadata",
     "block_delta",
     "block_start",
     "block_stop",
     "chunk",
+    "completed",
+    "item_added",
+    "item_done",
+    "item_event",
     "message_delta",
     "message_start",
     "model",
@@ -106,9 +113,75 @@ def _bedrock_tool(index: int, name: str) -> tuple[str, dict[str, Any]]:
     return "contentBlockStart", {"contentBlockIndex": index, "start": {"toolUse": use}}
 
 
+def item_added(index: int, item: dict[str, Any]) -> dict[str, Any]:
+    """An output item of the Responses API begins."""
+    return {"type": "response.output_item.added", "output_index": index, "item": item}
+
+
+def item_done(index: int, item: dict[str, Any]) -> dict[str, Any]:
+    """It is whole."""
+    return {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def item_event(kind: str, item_id: str, delta: str, **fields: Any) -> dict[str, Any]:
+    """More of it."""
+    return {"type": f"response.{kind}.delta", "item_id": item_id, "delta": delta, **fields}
+
+
+def completed(status: str = "completed", **fields: Any) -> dict[str, Any]:
+    """The last event of the Responses API."""
+    details = {"input_tokens_details": {"cached_tokens": 3}, "output_tokens_details": {"reasoning_tokens": 0}}
+    usage = {"input_tokens": 10, "output_tokens": 12, "total_tokens": 22, **details}
+    response = {"id": "resp", "object": "response", "status": status, "output": [], "usage": usage, **fields}
+    return {"type": f"response.{status}", "response": response}
+
+
+_CREATED = {
+    "type": "response.created",
+    "response": {"id": "resp", "object": "response", "status": "in_progress", "model": "m", "output": []},
+}
+
+
+def _reasoning(*texts: str) -> dict[str, Any]:
+    summary = [{"type": "summary_text", "text": text} for text in texts]
+    return {"id": "rs", "type": "reasoning", "summary": summary, "encrypted_content": "signed"}
+
+
+def _message(status: str, *texts: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
+    return {"id": "msg", "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def _function_call(name: str, status: str, arguments: str) -> dict[str, Any]:
+    call = {"id": f"fc-{name}", "call_id": f"id-{name}", "name": name}
+    return {"type": "function_call", "status": status, "arguments": arguments, **call}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """What the answer must take back: with the thinking, with the text, and with the calls of `add` and `now`."""
+
+    thinking: str
+    text: str | None = None
+    add: str | None = None
+    now: str | None = None
+
+
+OPAQUE = {
+    "anthropic-messages": Opaque("signed"),
+    "bedrock-converse-stream": Opaque("signed"),
+    "openai-completions": Opaque("reasoning_content"),
+    "openai-responses": Opaque(
+        '{"id":"rs","summary":1,"type":"reasoning","encrypted_content":"signed"}',
+        '{"id":"msg"}',
+        '{"id":"fc-add"}',
+        '{"id":"fc-now"}',
+    ),
+}
+
 #: By api. All say the same: think, speak, call `add` with {"a": 1} and `now` with nothing.
 ANSWERS: dict[str, Sequence[bytes]] = {
-    "anthropic-messages": anthropic_stream(
+    "anthropic-messages": event_stream(
         message_start(input_tokens=7, cache_creation_input_tokens=0, cache_read_input_tokens=3),
         block_start(0, {"type": "thinking", "thinking": "", "signature": ""}),
         block_delta(0, "thinking_delta", "thinking", "Let me "),
@@ -164,6 +237,24 @@ ANSWERS: dict[str, Sequence[bytes]] = {
         _bedrock_stop(5),
         ("messageStop", {"stopReason": "tool_use"}),
         bedrock_metadata(inputTokens=7, outputTokens=12, totalTokens=22, cacheReadInputTokens=3),
+    ),
+    "openai-responses": event_stream(
+        _CREATED,
+        item_added(0, _reasoning()),
+        item_event("reasoning_summary_text", "rs", "Let me ", summary_index=0),
+        item_event("reasoning_summary_text", "rs", "add.", summary_index=0),
+        item_done(0, _reasoning("Let me add.")),
+        item_added(1, _message("in_progress")),
+        item_event("output_text", "msg", "One ", content_index=0),
+        item_event("output_text", "msg", "moment 👀", content_index=0),
+        item_done(1, _message("completed", "One moment 👀")),
+        item_added(2, _function_call("add", "in_progress", "")),
+        item_added(3, _function_call("now", "in_progress", "")),
+        item_event("function_call_arguments", "fc-add", '{"a"'),
+        item_event("function_call_arguments", "fc-add", ": 1}"),
+        item_done(2, _function_call("add", "completed", '{"a": 1}')),
+        item_done(3, _function_call("now", "completed", "")),
+        completed(),
     ),
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from openprogram.providers.types import AssistantMessage, ProviderContent, TextContent, ThinkingContent
 from openprogram.providers.vendors import vendor_providers
-from tests.openprogram.providers.vendors.loopback import Response, anthropic_stream, loopback, openai_stream
+from tests.openprogram.providers.vendors.loopback import Response, event_stream, loopback, openai_stream
 from tests.openprogram.providers.vendors.small_answers import (
     HELLO,
     KEY,
@@ -33,7 +33,7 @@ async def answered(api: str, pieces: list[bytes], **fields: Any) -> AssistantMes
 
 
 async def anthropic(*events: dict[str, Any], stop: str = "end_turn", **details: Any) -> AssistantMessage:
-    pieces = anthropic_stream(message_start(input_tokens=5), *events, message_delta(stop, **details), STOP)
+    pieces = event_stream(message_start(input_tokens=5), *events, message_delta(stop, **details), STOP)
     return await answered("anthropic-messages", pieces)
 
 

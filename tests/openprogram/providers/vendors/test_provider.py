@@ -32,8 +32,8 @@ from openprogram.providers.vendors import VENDOR_APIS, Timeouts, VendorProvider,
 from tests.openprogram.providers.vendors.loopback import (
     Loopback,
     Response,
-    anthropic_stream,
     aws_frame,
+    event_stream,
     loopback,
     openai_stream,
     unused_url,
@@ -42,6 +42,7 @@ from tests.openprogram.providers.vendors.small_answers import (
     ANSWERS,
     HELLO,
     KEY,
+    OPAQUE,
     STREAM_TYPES,
     chunk,
     model,
@@ -94,20 +95,20 @@ def test_there_is_a_provider_for_each_api() -> None:
 
 @each_api
 async def test_an_answer_becomes_deltas_and_the_message_that_they_add_up_to(api: str) -> None:
-    signature = {"openai-completions": "reasoning_content"}.get(api, "signed")
-    add = ToolCall(id="id-add", name="add", arguments={"a": 1})
-    now = ToolCall(id="id-now", name="now")
+    opaque = OPAQUE[api]
+    add = ToolCall(id="id-add", name="add", arguments={"a": 1}, thought_signature=opaque.add)
+    now = ToolCall(id="id-now", name="now", thought_signature=opaque.now)
     async with loopback(response(api)) as server:
         events = await ask(api, server.url)
     assert [event for event in events[1:-1] if event.type not in ("toolcall_delta", "toolcall_end")] == [
         EventThinkingStart(content_index=0),
         EventThinkingDelta(content_index=0, delta="Let me "),
         EventThinkingDelta(content_index=0, delta="add."),
-        EventThinkingEnd(content_index=0, content="Let me add.", thinking_signature=signature),
+        EventThinkingEnd(content_index=0, content="Let me add.", thinking_signature=opaque.thinking),
         EventTextStart(content_index=1),
         EventTextDelta(content_index=1, delta="One "),
         EventTextDelta(content_index=1, delta="moment 👀"),
-        EventTextEnd(content_index=1, content="One moment 👀"),
+        EventTextEnd(content_index=1, content="One moment 👀", text_signature=opaque.text),
         EventToolCallStart(content_index=2, id="id-add", name="add"),
         EventToolCallStart(content_index=3, id="id-now", name="now"),
     ]
@@ -119,8 +120,8 @@ async def test_an_answer_becomes_deltas_and_the_message_that_they_add_up_to(api:
     ]
     message = last_message(events)
     assert message.content == [
-        ThinkingContent(thinking="Let me add.", thinking_signature=signature),
-        TextContent(text="One moment 👀"),
+        ThinkingContent(thinking="Let me add.", thinking_signature=opaque.thinking),
+        TextContent(text="One moment 👀", text_signature=opaque.text),
         add,
         now,
     ]
@@ -283,13 +284,14 @@ async def test_nobody_listening_is_a_failure_of_the_network(api: str) -> None:
 
 PLAIN_JSON = Response.json(200, {"id": "msg", "type": "message", "content": []})
 UNREADABLE = [
-    ("anthropic-messages", PLAIN_JSON),
-    ("openai-completions", PLAIN_JSON),
-    ("anthropic-messages", Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"})),
-    ("openai-completions", Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"})),
+    *((api, PLAIN_JSON) for api in ANSWERS),
+    *((api, Response([b"<html>Welcome</html>"], headers={"content-type": "text/html"})) for api in ANSWERS),
     ("anthropic-messages", Response([b"event: message_start\ndata: {not json\n\n"])),
     ("openai-completions", Response([b"data: {not json\n\n"])),
-    ("anthropic-messages", Response(anthropic_stream({"type": "content_block_stop", "index": 0}))),
+    ("openai-responses", Response([b"data: {not json\n\n"])),
+    ("openai-responses", Response(event_stream({"type": "response.output_item.added"}))),
+    ("openai-responses", Response(event_stream({"type": "response.output_item.done", "item": 7}))),
+    ("anthropic-messages", Response(event_stream({"type": "content_block_stop", "index": 0}))),
     ("openai-completions", Response(openai_stream({"choices": [7]}))),
     ("openai-completions", Response(openai_stream({"choices": [{"index": 0, "delta": "Hi"}]}))),
 ]
@@ -338,8 +340,9 @@ _BUSY = {"type": "error", "error": {"type": "overloaded_error", "code": "overloa
 
 #: How each api says in mid-stream that it has too much to do.
 OVERLOADED = {
-    "anthropic-messages": anthropic_stream(_BUSY)[0],
+    "anthropic-messages": event_stream(_BUSY)[0],
     "openai-completions": openai_stream(_BUSY)[0],
+    "openai-responses": event_stream(_BUSY)[0],
     "bedrock-converse-stream": aws_frame(
         {":message-type": "exception", ":exception-type": "serviceUnavailableException"}, {"message": "Busy"}
     ),
@@ -361,7 +364,7 @@ async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -
 
 @each_api
 async def test_closing_at_any_event_closes_the_connection_at_once(api: str) -> None:
-    for position in range(12):  # as many events as both answers give before they fall silent
+    for position in range(11):  # as many events as each answer gives before they fall silent
         async with loopback(response(api, ANSWERS[api][:-4], ending="silence")) as server:
             stream = provider(api).stream_simple(model(api, server.url), HELLO, KEY)
             with fail_after(5):
@@ -426,7 +429,11 @@ async def sent_headers(api: str, at: Model, options: SimpleStreamOptions, enviro
     return headers
 
 
-VARIABLES = [("anthropic-messages", "ANTHROPIC_API_KEY"), ("openai-completions", "OPENAI_API_KEY")]
+VARIABLES = [
+    ("anthropic-messages", "ANTHROPIC_API_KEY"),
+    ("openai-completions", "OPENAI_API_KEY"),
+    ("openai-responses", "OPENAI_API_KEY"),
+]
 
 
 @pytest.mark.parametrize(("api", "variable"), VARIABLES)
@@ -449,7 +456,7 @@ async def test_the_environment_is_read_when_the_call_is_made() -> None:
     assert server.requests[0][0]["authorization"] == "bearer late"
 
 
-SERVICES = [*VARIABLES, ("openai-completions", "OPENROUTER_API_KEY")]
+SERVICES = [*VARIABLES, ("openai-completions", "OPENROUTER_API_KEY"), ("openai-responses", "OPENROUTER_API_KEY")]
 
 
 @pytest.mark.parametrize(("api", "variable"), SERVICES)
@@ -461,8 +468,8 @@ async def test_a_missing_key_is_a_failure_that_says_what_to_set(api: str, variab
     assert f"set {variable}" in (message.error_message or "")
 
 
-async def test_a_server_of_ones_own_is_asked_without_a_key() -> None:
-    api = "openai-completions"
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])
+async def test_a_server_of_ones_own_is_asked_without_a_key(api: str) -> None:
     headers = await sent_headers(api, model(api, ""), SimpleStreamOptions(), {})
     assert "authorization" not in headers
     assert "openai-organization" not in headers

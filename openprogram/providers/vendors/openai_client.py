@@ -1,0 +1,41 @@
+"""OpenAI's client, for the two apis that it serves."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from openprogram.providers.vendors.dialect import Endpoint
+
+__all__ = ["client_arguments", "is_openai"]
+
+#: Servers of OpenAI's own models.
+_OPENAI_HOSTS = ("openai.com", "azure.com")
+
+#: The SDK demands a key, and sends it, even to a server that wants none.
+_NO_KEY = "no-key"
+
+
+def is_openai(base_url: str) -> bool:
+    """Whether OpenAI or Azure answers there. Empty: OpenAI itself."""
+    host = urlsplit(base_url).hostname or ""
+    return not base_url or any(host == name or host.endswith("." + name) for name in _OPENAI_HOSTS)
+
+
+def client_arguments(endpoint: Endpoint, http: httpx2.AsyncClient) -> dict[str, Any]:
+    """What `AsyncOpenAI` is built from: over `http`, without retries, and without a key where there is none."""
+    if endpoint.api_key is None:
+        http.event_hooks = {**http.event_hooks, "request": [_leave_out_key]}
+    return {
+        "api_key": endpoint.api_key or _NO_KEY,
+        "base_url": endpoint.base_url,
+        "max_retries": 0,
+        "timeout": endpoint.timeout,
+        "http_client": http,
+    }
+
+
+async def _leave_out_key(request: httpx2.Request) -> None:
+    """httpx2's request hook. A header that the caller set stays."""
+    if request.headers.get("authorization") == f"Bearer {_NO_KEY}":
+        del request.headers["authorization"]
