@@ -32,5 +32,5 @@ def checkpoint(*, journal_position: int, messages: Sequence[Message], world: Wor
         "world_revision": world.revision,
         "clock": as_text(world.clock.now),
         "streams": chance.positions,
-        "pending": [{"at": as_text(at), "name": name, "resource": resource} for at, name, resource in world.pending],
+        "pending": [scheduled.as_json() for scheduled in world.pending],
     }

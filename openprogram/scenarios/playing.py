@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from typing import Any, assert_never
 
 from openprogram.contracts.contract import Contract
@@ -26,7 +25,6 @@ from openprogram.fixtures.events import (
 )
 from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.observation import Observation
-from openprogram.world.patches import ABSENT, apply_patch
 from openprogram.world.world import World
 
 __all__ = ["play"]
@@ -39,8 +37,8 @@ def play(
     call: int,
     world: World,
     journal: Journal,
-) -> Observation:
-    """Let `events` happen, in order, and return what the agent's side saw of them.
+) -> tuple[Observation, int]:
+    """Let `events` happen, in order, and return what the agent's side saw of them, and how many commits took effect.
 
     An event that repeats a sequence is journaled as a duplicate and has no effect; a missing one ends the answer as
     incomplete. After the contract's time is up the agent has seen a timeout; what the other side still does then
@@ -51,13 +49,13 @@ def play(
     playing = _Playing(contract, arguments, f"call:{call}", world, journal)
     for event in _in_sequence(events, journal):
         if event is None:
-            return playing.failed("incomplete", "the answer is incomplete: part of it never arrived")
+            return playing.failed("incomplete", "the answer is incomplete: part of it never arrived"), playing.commits
         journal.add("adapter", call=call, event=event.model_dump(mode="json"))
         observation = playing.take(event)
         if observation is not None:
             if observation.outcome == "timeout":
                 playing.let_happen([later for later in events if later.sequence > event.sequence])
-            return observation
+            return observation, playing.commits
     raise ContractViolation(
         tool=contract.name, reason=f"its answer has no end: one of {', '.join(sorted(TERMINAL_TYPES))}"
     )
@@ -89,6 +87,7 @@ class _Playing:
     chunks: list[str] = field(default_factory=list)
     used: dict[str, float] = field(default_factory=dict)
     acknowledged: bool = False
+    commits: int = 0
 
     def take(self, event: AdapterEvent) -> Observation | None:
         """One event; an observation once the answer has ended."""
@@ -156,12 +155,12 @@ class _Playing:
         if not fits(event.resource, self.contract.writes, self.arguments):
             declared = ", ".join(self.contract.writes) or "none"
             raise self._violation(f"it changes {event.resource}, but the contract declares as written: {declared}")
+        self.commits += 1
         if after:
-            self.world.schedule(after, event.name or self.cause, event.resource, partial(_changed, event))
-        elif event.patch is not None:
-            self.world.commit(event.resource, event.patch, self.cause)
+            scheduled = self.world.schedule(after, event.name or self.cause, event.resource, event.change)
+            self.journal.add("scheduled", **scheduled.as_json())
         else:
-            self.world.put(event.resource, ABSENT if event.removes else event.value, self.cause)
+            self.world.change(event.resource, event.change, self.cause)
 
     def _result(self, value: Any) -> Observation:
         if self.contract.result:
@@ -181,9 +180,3 @@ class _Playing:
 
     def _violation(self, reason: str) -> ContractViolation:
         return ContractViolation(tool=self.contract.name, reason=reason)
-
-
-def _changed(event: Commit, value: Any) -> Any:
-    if event.patch is not None:
-        return apply_patch(event.resource, value, event.patch)
-    return ABSENT if event.removes else event.value

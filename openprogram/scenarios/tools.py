@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from openprogram.agent.tools import ToolOutput
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.schema import faults
+from openprogram.contracts.templates import fill
 from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing
 from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
 from openprogram.fixtures.faults import with_fault
@@ -20,6 +21,7 @@ from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.types import TextContent, Tool, ToolCall
 from openprogram.scenarios.approvals import Approvals
 from openprogram.scenarios.errors import InjectionFailed, NoAnswer, OperationFailed
+from openprogram.scenarios.idempotency import Kept, Ledger
 from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.observation import Observation, project
 from openprogram.scenarios.operations import ToolError
@@ -44,6 +46,7 @@ class Stage:
     chance: Chance
     journal: Journal
     approvals: Approvals
+    ledger: Ledger = field(default_factory=Ledger)
     calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter)
     occurrences: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -79,7 +82,7 @@ class ScenarioTool:
             outcome=observation.outcome,
             category=observation.category,
             acknowledged=observation.acknowledged,
-            visible=digest(projection.text),
+            text=projection.text,
             visible_bytes=projection.full_bytes,
             truncated=projection.truncated,
         )
@@ -93,10 +96,39 @@ class ScenarioTool:
         denied = self._denied(arguments, number)
         if denied is not None:
             return denied
-        events, source = self._answer(arguments, number)
+        key = self._idempotency_key(arguments)
+        earlier = self._stage.ledger.find(key)
+        if earlier is not None:
+            return self._again(earlier, arguments, number)
+        answer, source = self._answer(arguments, number)
         self._stage.journal.add("answer", call=number, source=source)
-        events = self._with_faults(events, number)
-        return play(events, self._contract, arguments, number, self._stage.world, self._stage.journal)
+        return self._play(answer, arguments, number, key)
+
+    def _play(
+        self, answer: Sequence[AdapterEvent], arguments: dict[str, Any], number: int, key: str | None
+    ) -> Observation:
+        stage = self._stage
+        events = self._with_faults(answer, number)
+        observation, commits = play(events, self._contract, arguments, number, stage.world, stage.journal)
+        stage.ledger.keep(key, arguments, answer, commits, observation)
+        return observation
+
+    def _idempotency_key(self, arguments: dict[str, Any]) -> str | None:
+        idempotency = self._contract.idempotency
+        filled = None if idempotency is None else fill(idempotency.key, arguments)
+        return None if filled is None else f"{self._contract.name}:{filled}"
+
+    def _again(self, earlier: Kept, arguments: dict[str, Any], number: int) -> Observation:
+        """A request that was made before under the same key: what is left of the first answer, or a failure."""
+        idempotency, journal = self._contract.idempotency, self._stage.journal
+        assert idempotency is not None
+        same = earlier.arguments == arguments
+        converges = same and idempotency.on_repeat == "converge"
+        journal.add("repeated", call=number, key=earlier.key, same_arguments=same, converges=converges)
+        if converges:
+            return self._play(earlier.rest, arguments, number, earlier.key)
+        what = "was made before" if same else "was made before, with other arguments"
+        return Observation("error", category="idempotency", message=f"Error: a request with this key {what}")
 
     def _denied(self, arguments: dict[str, Any], number: int) -> Observation | None:
         """What the model is told where a call needs an approval and has none; None where it may act."""

@@ -4,7 +4,8 @@ Applying is the jsonpatch library's. Finding the difference is ours, since it mu
 are taken in sorted order, and lists by position.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from openprogram.contracts.extra import MissingScenarioExtra
@@ -12,10 +13,34 @@ from openprogram.pipeline.json_value import ABSENT, Absent
 from openprogram.world.errors import WorldError
 from openprogram.world.values import freeze, thaw
 
-__all__ = ["ABSENT", "Patch", "apply_patch", "patch_between"]
+__all__ = ["ABSENT", "Change", "Patch", "apply_patch", "patch_between"]
 
 #: Operations of RFC 6902, each a JSON object.
 Patch = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of a resource: a patch is applied, or it gets a whole new value; ABSENT removes it."""
+
+    patch: Patch | None = None
+    value: Any | Absent = ABSENT
+
+    def patch_for(self, before: Any | Absent) -> Patch:
+        """The change as a patch of `before`; [] where nothing changes."""
+        return patch_between(before, self.value) if self.patch is None else self.patch
+
+    def as_json(self) -> dict[str, Any]:
+        """The change in files."""
+        if self.patch is not None:
+            return {"patch": self.patch}
+        return {} if self.value is ABSENT else {"value": self.value}
+
+    @classmethod
+    def from_json(cls, change: Mapping[str, Any]) -> "Change":
+        """The inverse of `as_json`."""
+        return cls(change.get("patch"), change.get("value", ABSENT))
+
 
 _REMOVE_ALL: Final[Patch] = [{"op": "remove", "path": ""}]
 

@@ -2,19 +2,20 @@
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
 from openprogram.pipeline.canonical import digest
-from openprogram.world.clock import Clock, ScenarioClock
+from openprogram.world.clock import Clock, ScenarioClock, as_text
 from openprogram.world.errors import ResourceMissing, WorldError
 from openprogram.world.events import WorldEvent
-from openprogram.world.patches import ABSENT, Patch, apply_patch, patch_between
+from openprogram.world.patches import ABSENT, Change, Patch, apply_patch
 from openprogram.world.values import freeze
 
-__all__ = ["InitialResources", "World"]
+__all__ = ["InitialResources", "Scheduled", "World"]
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -42,6 +43,26 @@ class InitialResources:
         return digest({kind: dict(values) for kind, values in self.kinds.items()})
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Scheduled:
+    """A transition to come. Ordered by time, and within one time by `number`, as they were scheduled."""
+
+    at: datetime
+    number: int
+    transition: str = field(compare=False)
+    resource: str = field(compare=False)
+    change: Change = field(compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The transition in files."""
+        return {
+            "due": as_text(self.at),
+            "transition": self.transition,
+            "resource": self.resource,
+            "change": self.change.as_json(),
+        }
+
+
 class World:
     """Resources, their history, and scheduled transitions. Implements Resources.
 
@@ -61,7 +82,7 @@ class World:
         self._revisions: dict[str, int] = {}
         self._kind_revisions: dict[str, int] = {}
         self._history: dict[str, list[WorldEvent]] = {}
-        self._due: list[tuple[datetime, int, str, str, Callable[[Any], Any]]] = []
+        self._due: list[Scheduled] = []
         self._scheduled = 0
         self.revision = 0  #: world events so far
 
@@ -109,26 +130,34 @@ class World:
 
     # ---- changing
 
-    def commit(self, resource: str, patch: Patch, cause: str) -> WorldEvent:
-        """Change one resource. Raises WorldError: the patch does not apply; then nothing has changed."""
-        value = apply_patch(resource, self._value(resource), patch)
+    def change(self, resource: str, change: Change, cause: str) -> WorldEvent | None:
+        """Change one resource now. None: it was like that already, and nothing happened.
+
+        Raises WorldError: the patch does not apply; then nothing has changed.
+        """
+        before = self._value(resource)
+        patch = change.patch_for(before)
+        if not patch:
+            return None
+        value = freeze(change.value) if change.patch is None else apply_patch(resource, before, patch)
         return self._take(resource, value, patch, cause)
 
     def put(self, resource: str, value: Any, cause: str) -> WorldEvent | None:
-        """Give a resource a value, ABSENT to remove it; the patch is worked out. None: it had that value already."""
-        patch = patch_between(self._value(resource), value)
-        return self._take(resource, freeze(value), patch, cause) if patch else None
+        """Give a resource a value, ABSENT to remove it. None: it had that value already."""
+        return self.change(resource, Change(value=value), cause)
 
-    def schedule(self, after: timedelta, name: str, resource: str, change: Callable[[Any], Any]) -> None:
-        """A transition of `resource`, once `after` has passed: `change` gets its value and returns the next one.
+    def schedule(self, after: timedelta, transition: str, resource: str, change: Change) -> Scheduled:
+        """Change a resource once `after` has passed. `transition`: its name, which becomes the cause.
 
         It is passed over where the resource is gone by then. Transitions due at one time fire in the order in which
         they were scheduled. Raises ValueError: `after` is negative.
         """
         if after < timedelta(0):
             raise ValueError(f"a transition can't be scheduled {-after} ago")
-        heapq.heappush(self._due, (self._clock.now + after, self._scheduled, name, resource, change))
+        scheduled = Scheduled(self._clock.now + after, self._scheduled, transition, resource, change)
         self._scheduled += 1
+        heapq.heappush(self._due, scheduled)
+        return scheduled
 
     def advance(self, by: timedelta) -> None:
         """Let scenario time pass, and fire what is due on the way, each at its own time.
@@ -138,18 +167,17 @@ class World:
         until = self._clock.now + by
         if by < timedelta(0):
             raise ValueError(f"scenario time can't go back by {-by}")
-        while self._due and self._due[0][0] <= until:
-            at, _, name, resource, change = heapq.heappop(self._due)
-            self._clock.move_to(max(at, self._clock.now))
-            value = self._value(resource)
-            if value is not ABSENT:
-                self.put(resource, change(value), f"transition:{name}")
+        while self._due and self._due[0].at <= until:
+            due = heapq.heappop(self._due)
+            self._clock.move_to(due.at)
+            if due.resource in self:
+                self.change(due.resource, due.change, f"transition:{due.transition}")
         self._clock.move_to(until)
 
     @property
-    def pending(self) -> tuple[tuple[datetime, str, str], ...]:
-        """Transitions to come: time, name, resource; in the order in which they will fire."""
-        return tuple((at, name, resource) for at, _, name, resource, _ in sorted(self._due, key=lambda due: due[:2]))
+    def pending(self) -> tuple[Scheduled, ...]:
+        """Transitions to come, in the order in which they will fire."""
+        return tuple(sorted(self._due))
 
     def _take(self, resource: str, value: Any, patch: Patch, cause: str) -> WorldEvent:
         kind, name = split_id(resource)

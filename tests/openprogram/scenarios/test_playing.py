@@ -43,7 +43,7 @@ class Played:
         self.world = World(ORDERS, clock, self.journal.world)
         self.observation: Observation | None = None
         given = numbered(events) if number else list(events)
-        self.observation = play(given, contract, {"id": "17"}, 4, self.world, self.journal)
+        self.observation, self.commits = play(given, contract, {"id": "17"}, 4, self.world, self.journal)
 
     @property
     def types(self) -> list[str]:

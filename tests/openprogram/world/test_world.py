@@ -1,23 +1,18 @@
 """The world: a fold over its events, with a clock that only it moves."""
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openprogram.world import InitialResources, ResourceMissing, ScenarioClock, World, WorldError, WorldEvent, thaw
+from openprogram.world import InitialResources, ResourceMissing, ScenarioClock, World, WorldError, WorldEvent
 from openprogram.world.clock import as_text, parse_time
-from openprogram.world.patches import ABSENT, apply_patch
+from openprogram.world.patches import ABSENT, Change, apply_patch
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 INITIAL = InitialResources({"orders": {"17": {"status": "open"}, "18": {"status": "open"}}, "users": {"ada": {"n": 1}}})
-
-
-def mark(name: str, order: dict[str, Any]) -> dict[str, Any]:
-    return {**order, "last": name}
 
 
 class Told:
@@ -46,7 +41,7 @@ def test_a_missing_resource_is_named() -> None:
 def test_a_commit_is_one_event_with_time_cause_patch_and_both_revisions() -> None:
     told = Told()
     patch = [{"op": "replace", "path": "/status", "value": "paid"}]
-    told.world.commit("orders/17", patch, "call:3")
+    told.world.change("orders/17", Change(patch=patch), "call:3")
     assert told.events == [WorldEvent(0, START, "call:3", "orders/17", patch, 1, 2)]
     assert told.world["orders/17"] == {"status": "paid"}
     assert told.world.history("orders/17") == tuple(told.events)
@@ -56,7 +51,7 @@ def test_a_commit_is_one_event_with_time_cause_patch_and_both_revisions() -> Non
 def test_a_commit_that_does_not_apply_changes_nothing_and_tells_nothing() -> None:
     told = Told()
     with pytest.raises(WorldError):
-        told.world.commit("orders/17", [{"op": "remove", "path": "/nothing"}], "call:0")
+        told.world.change("orders/17", Change(patch=[{"op": "remove", "path": "/nothing"}]), "call:0")
     assert (told.events, told.world.revision, told.world["orders/17"]) == ([], 0, {"status": "open"})
 
 
@@ -112,10 +107,11 @@ def test_a_name_that_no_resource_can_have_is_refused(name: str) -> None:
 
 def test_a_transition_fires_when_the_clock_passes_it_at_its_own_time() -> None:
     told = Told()
-    told.world.schedule(timedelta(seconds=5), "ships", "orders/17", lambda order: {**order, "status": "shipped"})
+    told.world.schedule(timedelta(seconds=5), "ships", "orders/17", Change(value={"status": "shipped"}))
     told.world.advance(timedelta(seconds=4))
     assert told.world["orders/17"]["status"] == "open"
-    assert told.world.pending == ((START + timedelta(seconds=5), "ships", "orders/17"),)
+    (pending,) = told.world.pending
+    assert (pending.at, pending.transition, pending.resource) == (START + timedelta(seconds=5), "ships", "orders/17")
     told.world.advance(timedelta(seconds=4))
     assert told.world["orders/17"]["status"] == "shipped"
     assert [(event.at, event.cause) for event in told.events] == [(START + timedelta(seconds=5), "transition:ships")]
@@ -126,14 +122,14 @@ def test_a_transition_fires_when_the_clock_passes_it_at_its_own_time() -> None:
 def test_transitions_of_one_time_fire_in_the_order_in_which_they_were_scheduled() -> None:
     told = Told()
     for name in "cab":
-        told.world.schedule(timedelta(seconds=1), name, "orders/17", partial(mark, name))
+        told.world.schedule(timedelta(seconds=1), name, "orders/17", Change(value={"last": name}))
     told.world.advance(timedelta(seconds=1))
     assert [event.cause for event in told.events] == ["transition:c", "transition:a", "transition:b"]
 
 
 def test_a_transition_of_a_resource_that_is_gone_is_passed_over() -> None:
     told = Told()
-    told.world.schedule(timedelta(seconds=1), "ships", "orders/17", thaw)
+    told.world.schedule(timedelta(seconds=1), "ships", "orders/17", Change(value={}))
     told.world.put("orders/17", ABSENT, "a")
     told.world.advance(timedelta(seconds=1))
     assert [event.cause for event in told.events] == ["a"]
@@ -144,7 +140,7 @@ def test_time_does_not_go_back() -> None:
     with pytest.raises(ValueError):
         world.advance(timedelta(seconds=-1))
     with pytest.raises(ValueError):
-        world.schedule(timedelta(seconds=-1), "x", "orders/17", thaw)
+        world.schedule(timedelta(seconds=-1), "x", "orders/17", Change(value={}))
     assert world.clock.now == START
 
 
@@ -180,7 +176,7 @@ def test_the_state_is_the_fold_of_its_events(steps: list[tuple[str, str, Any]]) 
         elif kind == "remove":
             told.world.put(name, ABSENT, "remove")
         elif kind == "later":
-            told.world.schedule(timedelta(seconds=value), "later", name, lambda old: {**old, "later": 1})
+            told.world.schedule(timedelta(seconds=value), "later", name, Change(value={"later": value}))
         else:
             told.world.advance(timedelta(seconds=value))
     state: dict[str, Any] = {
