@@ -106,12 +106,14 @@ class OfflineGuard:
     def _reaching(
         self, name: str, address_of: Callable[[tuple[Any, ...]], tuple[Any, ...]], original: Callable[..., Any]
     ) -> Callable[..., Any]:
-        doing = "connect" if name.startswith("connect") else "send"
+        connects = name.startswith("connect")
 
         def reach(sock: socket.socket, *arguments: Any) -> Any:
             for address in address_of(arguments):
                 if sock.family not in _LOCAL_FAMILIES and not self._allows(_host(address)):
-                    self._refuse(f"{doing} to {_shown(address)}")
+                    if connects:
+                        sock.close()  # callers close it after an OSError only, and would leak it after ours
+                    self._refuse(f"{'connect' if connects else 'send'} to {_shown(address)}")
             return original(sock, *arguments)
 
         return reach

@@ -58,7 +58,7 @@ class ItemRun:
         """Answer the process's calls from now on. Fails the test: the recording can't be used."""
         try:
             self._start()
-        except (PipelineError, OpenProgramError) as error:
+        except (PipelineError, OpenProgramError, pytest.UsageError) as error:
             _fail(describe_error(self.item, error))
 
     def _start(self) -> None:
@@ -66,7 +66,7 @@ class ItemRun:
         match self._chosen_mode(settings.path):
             case "record":
                 self._refuse_shared(settings.path)
-                self._running = record = RecordItem(settings.path)
+                self._running = record = RecordItem(settings)
                 self._answering.enter_context(override_providers(record.provider_for))
             case "replay":
                 self._running = replay = ReplayItem(_stored(settings.path), self._places)
@@ -154,7 +154,12 @@ class ItemRun:
     def _finish_replay(self, replay: ReplayItem, *, passed: bool) -> None:
         verdict = replay.verdict
         unused = verdict.call_count - verdict.consumed
-        self.counts = {"mode": "replay", "exact": verdict.consumed, "symbol-bound": 0, "unused": unused}
+        self.counts = {
+            "mode": "replay",
+            "exact": verdict.exact_count,
+            "symbol-bound": verdict.symbol_bound_count,
+            "unused": unused,
+        }
         text = self._what_failed()
         if text is None and passed and unused:
             text = describe_replay(self.item, replay)

@@ -51,8 +51,8 @@ def file_stem(names: Sequence[str], *, distinct: bool) -> str:
     if distinct and parameters == parameters.lower() and not _LIKE_A_DIGEST.search(stem) and _is_legal(stem):
         return stem
     digest = hashlib.sha256("::".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
-    kept = _REPLACED.sub("_", stem)[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 2]
-    return f"{'' if kept[:1].isalnum() else '_'}{kept}-{digest}"
+    named = f"{_REPLACED.sub('_', stem)[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 2]}-{digest}"
+    return named if _is_legal(named) else f"_{named}"  # a device, or a first character that looks like an option
 
 
 def _is_legal(stem: str) -> bool:

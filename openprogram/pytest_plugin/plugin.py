@@ -4,7 +4,7 @@ pytest loads this in every project that has openprogram installed: it may cost n
 """
 
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from openprogram.pytest_plugin.fixture import ItemRecording
     from openprogram.pytest_plugin.item_run import ItemRun
+    from openprogram.pytest_plugin.unused import Unused
 
 __all__ = ["COMMAND_LINE", "COUNTS", "MARKER", "MODES", "command_line"]
 
@@ -21,7 +22,9 @@ MODES = ("replay", "record", "rewrite", "off")
 COMMAND_LINE = "openprogram_command_line"
 COUNTS = "openprogram_recording"
 
-_RUN = pytest.StashKey["ItemRun"]()  # of the configuration: one test runs at a time
+_DESELECTED = pytest.StashKey[bool]()
+_UNUSED: "pytest.StashKey[Unused]" = pytest.StashKey()
+_RUN: "pytest.StashKey[ItemRun]" = pytest.StashKey()  # of the configuration: one test runs at a time
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="replayed tests may connect to this machine; else they may connect to nothing.",
     )
+    group.addoption(
+        "--recordings-unused",
+        action="store_true",
+        help="run no test; list the recordings that none of them uses, and exit with 1 if there are any.",
+    )
     parser.addini("recording_mode", "--recording-mode where none is given", default="replay")
     parser.addini("recording_folder", "folder beside a test file for its recordings", default="recordings")
     parser.addini("recording_loopback", "as --recording-loopback", type="bool", default=False)
@@ -53,15 +61,16 @@ class _Hooks:
 
     @pytest.hookspec(firstresult=True)
     def pytest_openprogram_settings(self, item: pytest.Item) -> Mapping[str, Any] | None:
-        """`folder`, a name, and `loopback`, True or False: one, both or none. The nearest conftest.py counts."""
+        """Any of `folder`, `loopback`, `match` and `volatile`. Of several conftest.py, the nearest one counts."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and refuse a mode that does not exist."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(path=None, *, loopback=False): the test's model calls are replayed from a recording, by default "
-        "recordings/<module>/<test>.jsonl beside the test file; a given path is relative to the test file's folder.",
+        f"{MARKER}(path=None, *, loopback=False, match=None, volatile=None): the test's model calls are replayed from "
+        "a recording, by default recordings/<module>/<test>.jsonl beside the test file. A path is relative to the test "
+        "file's folder.",
     )
     if _mode(config) not in MODES:
         raise pytest.UsageError(f"recording_mode is {_mode(config)!r}: it must be one of {', '.join(MODES)}")
@@ -99,8 +108,28 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         names.insert(0, MARKER)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run no test where recordings are only looked over: this process collects, and workers have nothing to do."""
+    if config.getoption("recordings_unused"):
+        config.option.collectonly = True
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Note that not the whole suite is there."""
+    for item in items:
+        item.config.stash[_DESELECTED] = True
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Find the tests that would record into one file."""
+    """Find the tests that would record into one file, or the recordings that no test uses."""
+    if session.config.getoption("recordings_unused"):
+        from openprogram.pytest_plugin.unused import list_unused
+
+        session.config.stash[_UNUSED] = list_unused(session, deselected=session.config.stash.get(_DESELECTED, False))
+        session.items.clear()  # or pytest would list the tests
+        return
     items = [item for item in session.items if _has_recording(item)]
     if items and _mode(session.config) in ("record", "rewrite"):
         from openprogram.pytest_plugin.shared_paths import note_shared_paths
@@ -173,7 +202,9 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop what an interrupted test has left running."""
+    """Stop what an interrupted test has left running; the exit status of `--recordings-unused`."""
+    if (unused := session.config.stash.get(_UNUSED, None)) is not None:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED if unused.files else pytest.ExitCode.OK
     run = session.config.stash.get(_RUN, None)
     if run is not None:
         del session.config.stash[_RUN]
@@ -184,6 +215,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """One line: what was replayed and recorded."""
     reports = [report for group in terminalreporter.stats.values() for report in group]
     counts = [getattr(report, COUNTS) for report in reports if hasattr(report, COUNTS)]
+    if (unused := config.stash.get(_UNUSED, None)) is not None:
+        for line in unused.lines():
+            terminalreporter.write_line(line)
     if counts:
         from openprogram.pytest_plugin.summary import summary_line
 

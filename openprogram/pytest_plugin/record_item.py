@@ -7,12 +7,14 @@ from typing import Literal
 from openprogram.errors import OpenProgramError
 from openprogram.pipeline.log.files import file_errors, sync_folder
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
+from openprogram.project import project_policy
 from openprogram.providers.api_registry import ApiProvider, get_registered_provider
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.recording import RecordingProvider, RecordingSink
 from openprogram.providers.replay import read_recording_file
 from openprogram.providers.runtime import Inactive, get_activation, initialize_provider_runtime
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions
+from openprogram.pytest_plugin.settings import ItemSettings
 
 __all__ = ["FAILED_SUFFIX", "PARTIAL_SUFFIX", "RecordItem"]
 
@@ -23,21 +25,23 @@ PARTIAL_SUFFIX = ".partial"
 class RecordItem:
     """Records the calls of a test into `path.partial`.
 
-    Raises RecordingFileError: it can't be created. OpenProgramError: the configuration records or replays already.
+    Raises RecordingFileError: it can't be created. RecordingValueError: a policy of matching that there isn't.
+    ConfigError: pyproject.toml can't be used. OpenProgramError: the configuration records or replays already.
     """
 
     mode: Literal["record"] = "record"
     verdict = None
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, settings: ItemSettings) -> None:
         _refuse_two_switches()
-        self.path = path
+        self.path = path = settings.path
         self._partial = path.with_name(path.name + PARTIAL_SUFFIX)
         self._failed = path.with_name(path.name + FAILED_SUFFIX)
         with file_errors(path, "create"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._partial.unlink(missing_ok=True)  # of a run that was killed
-        self._sink = RecordingSink(self._partial)
+        project = project_policy(path.parent).header_fields()
+        self._sink = RecordingSink(self._partial, project, match=settings.match, volatile=settings.volatile)
         self._recorded: dict[str, tuple[ApiProvider, RecordingProvider]] = {}
         self.provider: ApiProvider = self
 

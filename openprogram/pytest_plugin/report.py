@@ -4,9 +4,11 @@ import itertools
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from types import TracebackType
 
 import pytest
 
+from openprogram.errors import OpenProgramError
 from openprogram.pipeline.errors import PipelineError
 from openprogram.pytest_plugin.guard import Attempt
 from openprogram.pytest_plugin.places import is_users, show_places
@@ -27,8 +29,8 @@ def describe_replay(item: pytest.Item, replay: ReplayItem) -> str:
         [
             replay.verdict.describe(),
             *(["the call was made at:", show_places(places, item.config.rootpath)] if places else []),
-            *getattr(failure, "__notes__", []),
-            *_again(item, f"recording: {replay.path}", "to record this test again"),
+            f"to see what was recorded: {_show_command(item, replay, failure)}",
+            *_again(item, "to record this test again"),
         ]
     )
 
@@ -50,13 +52,31 @@ def describe_error(item: pytest.Item, error: Exception) -> str:
 
 def hide_internals(error: pytest.ExceptionInfo[BaseException]) -> None:
     """Show the user's own lines of a traceback that ends in ours."""
-    if isinstance(error.value, PipelineError):
-        users = error.traceback.filter(lambda entry: is_users(str(entry.path)))
-        error.traceback = users or error.traceback
+    if not isinstance(error.value, PipelineError | OpenProgramError):
+        return
+    entries, entry = [], error.value.__traceback__
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    users: TracebackType | None = None
+    for entry in reversed(entries):
+        if is_users(entry.tb_frame.f_code.co_filename):
+            users = TracebackType(users, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    if users is not None:
+        # linked anew: pytest cuts a traceback at the test and goes on with whatever that links to
+        error.traceback = type(error.traceback)(users)
 
 
 def _again(item: pytest.Item, *words: str) -> list[str]:
     return [*words[:-1], f"{words[-1]}: {_command(item)}"]
+
+
+def _show_command(item: pytest.Item, replay: ReplayItem, failure: PipelineError | None) -> str:
+    file = os.path.relpath(replay.path, item.config.invocation_params.dir)
+    file = file if os.sep in file else f"./{file}"  # a bare name would be a managed recording's
+    call = getattr(failure, "call_index", None)
+    chosen = ["--call", str(call)] if call is not None and call < replay.verdict.call_count else []
+    return shlex.join(["openprogram", "recordings", "show", file, *chosen, "--content"])
 
 
 def _command(item: pytest.Item) -> str:

@@ -1,6 +1,7 @@
 """What is set for a test, and by whom: the marker, the command line, the nearest conftest.py, the ini file.
 
-The first that says something counts. docs/how-to/pytest.md has the table.
+The first that says something counts. What none of them says of matching is the project's, in its pyproject.toml, which
+is read when a test is recorded. docs/how-to/pytest.md has the table.
 """
 
 from collections.abc import Mapping
@@ -14,16 +15,23 @@ from openprogram.pytest_plugin.names import recording_path
 
 __all__ = ["ItemSettings", "item_settings"]
 
-_MARKER_SETTINGS: Final = ("path", "loopback")
-_CONFTEST_SETTINGS: Final = ("folder", "loopback")
+_MARKER_SETTINGS: Final = ("path", "loopback", "match", "volatile")
+_CONFTEST_SETTINGS: Final = ("folder", "loopback", "match", "volatile")
 
 
 @dataclass(frozen=True)
 class ItemSettings:
-    """`path`: the recording. `loopback`: a replay may connect to this machine."""
+    """`path`: the recording. `folder`: the name of the folder for recordings without a path of their own.
+
+    `loopback`: a replay may connect to this machine.
+    `match`, `volatile`: how a new recording is matched, as in `RecordingProvider`; None is the project's.
+    """
 
     path: Path
+    folder: str
     loopback: bool
+    match: str | None = None
+    volatile: tuple[str, ...] | None = None
 
 
 def item_settings(item: pytest.Item) -> ItemSettings:
@@ -33,8 +41,13 @@ def item_settings(item: pytest.Item) -> ItemSettings:
     ini = {"folder": item.config.getini("recording_folder"), "loopback": item.config.getini("recording_loopback")}
     chosen: dict[str, Any] = {**ini, **conftest, **command_line, **marked}
     given = None if (path := chosen.get("path")) is None else _path("path", path)
+    folder = _folder(chosen["folder"])
     return ItemSettings(
-        recording_path(item, given, _folder(chosen["folder"])), _yes_or_no("loopback", chosen["loopback"])
+        path=recording_path(item, given, folder),
+        folder=folder,
+        loopback=_yes_or_no("loopback", chosen["loopback"]),
+        match=chosen.get("match"),
+        volatile=_texts("volatile", chosen.get("volatile")),
     )
 
 
@@ -71,6 +84,14 @@ def _folder(value: object) -> str:
     if Path(folder).is_absolute() or ".." in Path(folder).parts:  # two modules of one name would share it
         raise pytest.UsageError(f"recording: folder is {folder!r}: it must be a name for a folder beside the test file")
     return folder
+
+
+def _texts(name: str, value: object) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise pytest.UsageError(f"recording: {name} is {value!r}: it must be a list of rules, such as ['uuid']")
 
 
 def _yes_or_no(name: str, value: object) -> bool:

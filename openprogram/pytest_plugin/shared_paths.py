@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -16,7 +17,8 @@ def note_shared_paths(config: pytest.Config, items: Sequence[pytest.Item]) -> No
     """Remember which of the selected tests have one path, on a file system that ignores case. See `item_settings`."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        found[str(item_settings(item).path.absolute()).casefold()].append(item.nodeid)
+        with suppress(pytest.UsageError):  # it fails by itself when it starts
+            found[str(item_settings(item).path.absolute()).casefold()].append(item.nodeid)
     config.stash[_SHARED] = found
 
 

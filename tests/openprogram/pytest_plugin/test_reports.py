@@ -1,0 +1,168 @@
+"""What a failed test says: its own failure first, both sides of the difference, the place, the command."""
+
+import pytest
+
+from tests.openprogram.pytest_plugin.suite import Suite
+
+LOOP = """
+    import asyncio
+    import pytest
+    from openprogram.agent import run_agent, tool
+    from openprogram.providers.stream import stream_simple
+    from openprogram.providers.types import Context, Model, UserMessage
+
+    @tool
+    def stock(item: str) -> str:
+        "How many are in stock."
+        return "3 left"
+
+    async def answer(question):
+        context = Context(messages=[UserMessage(content=question)])
+        model = Model(id="small-1", api="here", provider="example")
+        finished = await run_agent(stream_simple, model, context, [stock])
+        return finished.messages[-1].text
+"""
+
+
+def test_a_swallowed_mismatch_is_reported_with_both_sides_the_place_and_a_command_that_records(suite: Suite) -> None:
+    test = """
+    import asyncio
+    import pytest
+    from agent import careless, ask
+
+    @pytest.mark.recording
+    @pytest.mark.parametrize("word", ["hi", "a b"])
+    def test_greeting(word):
+        asyncio.run(ask(word))
+        asyncio.run(careless(word))
+    """
+    suite.write(test_a=test)
+    suite.run("--recording-mode=record")
+    suite.write(test_a=test.replace("careless(word)", "careless(word + '!')"))
+    finished = suite.run("test_a.py::test_greeting[a b]")
+    assert finished.outcomes == {"failed": 1}, finished
+    for expected in (
+        "call 0: served",
+        "call 1: mismatch",
+        "replay mismatch at call 1, field context.messages[0].content:\nrecorded 'a b', incoming 'a b!'",
+        "the call was made at:\n"
+        "  test_a.py:10 in test_greeting\n    asyncio.run(careless(word + '!'))\n"
+        "  agent.py:18 in careless\n    return await ask(question)\n"
+        "  agent.py:10 in ask\n",
+        "to see what was recorded: openprogram recordings show recordings/test_a/test_greeting-a_b-",
+        "--recording-mode=rewrite",
+    ):
+        assert expected in finished.text, finished
+    assert "site-packages" not in finished.text
+    suite.write(test_a=test.replace("careless(word)", "ask(word + '!')"))
+    recorded = suite.run_shown_command(finished)
+    assert recorded.outcomes == {"passed": 1}, recorded
+    assert suite.run("test_a.py::test_greeting[a b]").outcomes == {"passed": 1}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_the_command_works_from_another_folder_with_a_configuration_file_elsewhere(
+    suite: Suite, workers: tuple[str, ...]
+) -> None:
+    below = suite.folder / "below" / "tests"
+    below.mkdir(parents=True)
+    (suite.folder / "pytest.ini").rename(suite.folder / "elsewhere.ini")
+    (below / "test_a.py").write_text(
+        "import asyncio\nimport pytest\nfrom agent import ask\n\n"
+        "class TestAll:\n"
+        "    @pytest.mark.recording\n"
+        "    def test_greeting(self):\n"
+        "        asyncio.run(ask('hi'))\n"
+    )
+    finished = suite.run(
+        "-c", "../elsewhere.ini", "--rootdir=..", "-p", "conftest", *workers, plugins=("xdist",), cwd=below.parent
+    )
+    assert finished.outcomes == {"error": 1}, finished
+    recorded = suite.run_shown_command(finished, cwd=below.parent)
+    assert recorded.outcomes == {"passed": 1}, recorded
+    assert suite.files() == ["below/tests/recordings/test_a/TestAll.test_greeting.jsonl"]
+
+
+def test_a_failure_of_the_tests_own_stays_and_gets_the_mismatch_as_a_section(suite: Suite) -> None:
+    suite.write(test_a=LOOP + "\n    @pytest.mark.recording\n    def test_it():\n        asyncio.run(answer('a'))\n")
+    suite.run("--recording-mode=record")
+    changed = """
+    @pytest.mark.recording
+    def test_it():
+        with pytest.raises(Exception):
+            asyncio.run(answer('b'))
+        assert 1 + 1 == 3
+    """
+    suite.write(test_a=LOOP + changed)
+    finished = suite.run()
+    assert finished.outcomes == {"failed": 1}, finished
+    assert "assert (1 + 1) == 3" in finished.text
+    section = finished.text.partition("recording ---")[2]
+    assert "recorded 'a', incoming 'b'" in section, finished
+    assert finished.text.count("recorded 'a', incoming 'b'") == 1
+
+
+def test_a_mismatch_that_ends_the_test_shows_the_users_lines_and_none_of_ours(suite: Suite) -> None:
+    test = """
+    import asyncio
+    import pytest
+    from agent import ask
+
+    @pytest.mark.recording
+    def test_it():
+        asyncio.run(ask("a"))
+    """
+    suite.write(test_a=test)
+    suite.run("--recording-mode=record")
+    suite.write(test_a=test.replace('"a"', '"b"'))
+    finished = suite.run()
+    assert "ReplayMismatch: replay mismatch at call 0" in finished.text, finished
+    assert "agent.py:10: in ask" in finished.text or "agent.py:10: ReplayMismatch" in finished.text
+    for ours in ("event_stream.py", "pipeline/", "asyncio/", "pytest_plugin"):
+        assert ours not in finished.text, ours
+
+
+@pytest.mark.parametrize("how", ["sync", "anyio"])
+def test_a_call_of_the_agents_own_task_is_placed_where_the_test_waits(suite: Suite, how: str) -> None:
+    """An agent's loop is a task of its own: no line of the test is on its stack."""
+    sync = "    @pytest.mark.recording\n    def test_it():\n        asyncio.run(answer('a'))\n"
+    waiting = (
+        "    @pytest.fixture\n    def anyio_backend():\n        return 'asyncio'\n\n"
+        "    @pytest.mark.anyio\n    @pytest.mark.recording\n    async def test_it():\n        await answer('a')\n"
+    )
+    test = sync if how == "sync" else waiting
+    suite.write(test_a=LOOP + "\n" + test)
+    assert suite.run("--recording-mode=record", plugins=("anyio",)).outcomes == {"passed": 1}
+    suite.write(test_a=LOOP + "\n" + test.replace("'a'", "'b'"))
+    finished = suite.run(plugins=("anyio",))
+    line = "asyncio.run(answer('b'))" if how == "sync" else "await answer('b')"
+    place = finished.text.partition("the call was made at:")[2]
+    assert line in place, finished
+
+
+def test_a_failing_setup_and_a_damaged_recording_say_what_is_wrong_without_a_traceback(suite: Suite) -> None:
+    suite.write(
+        test_a="""
+        import pytest
+
+        @pytest.mark.recording("damaged.jsonl")
+        def test_damaged():
+            pass
+
+        @pytest.mark.recording(pth="x.jsonl")
+        def test_misspelled():
+            pass
+
+        @pytest.mark.recording("a", "b")
+        def test_two_paths():
+            pass
+        """
+    )
+    (suite.folder / "damaged.jsonl").write_text('{"type":"header","format_version":1}\n{"type":')
+    finished = suite.run()
+    assert finished.outcomes == {"error": 3}, finished
+    assert "damaged.jsonl, line 2" in finished.text
+    assert "unknown setting 'pth'" in finished.text
+    assert "takes one path, not 2" in finished.text
+    assert "Traceback" not in finished.text
+    assert "item_run.py" not in finished.text
