@@ -20,7 +20,7 @@ from openprogram.pipeline.log.files import file_errors, sync_folder, write_whole
 from openprogram.pipeline.log.lines import CheckEvent
 from openprogram.pipeline.log.locks import hold_shared, in_use
 from openprogram.pipeline.log.reader import index_lines
-from openprogram.pipeline.log.scan import scan_lines
+from openprogram.pipeline.log.scan import LineScan
 from openprogram.pipeline.log.source import ByteSource, PlainSource, open_source
 
 if sys.version_info >= (3, 14):
@@ -100,7 +100,7 @@ def _convert(
 def _measure(source: ByteSource) -> _Content:
     size = longest = 0
     digest = hashlib.sha256()
-    for line in scan_lines(source.reader()):
+    for line in LineScan(source.reader()):
         digest.update(line.raw)
         size, longest = line.end, max(longest, len(line.raw))
     return _Content(size, longest, digest.digest())

@@ -56,9 +56,9 @@ class CallOrder:
         """The index that the next event of this call must have, or None where it may have none."""
         return self._event_counts.get(call_index)
 
-    def advance_event(self, call_index: int) -> None:
-        """Take an event of an open call that is known to have its `next_event_index`."""
-        self._event_counts[call_index] += 1
+    def advance_events(self, call_index: int, count: int) -> None:
+        """Take so many events of an open call, the first of which is known to have its `next_event_index`."""
+        self._event_counts[call_index] += count
 
     def check(self, line: RequestLine | EventLine | CallEndLine) -> None:
         """Raises LineDefect where this line may not stand here. Changes nothing."""
@@ -82,7 +82,7 @@ class CallOrder:
         """Take one line. Raises LineDefect as `check`; then nothing has changed."""
         self.check(line)
         if isinstance(line, EventLine):
-            self.advance_event(line.call_index)
+            self.advance_events(line.call_index, 1)
         elif isinstance(line, RequestLine):
             self._event_counts[line.call_index] = 0
             self._next_call_index += 1

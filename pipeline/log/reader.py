@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
 from openprogram.pipeline.log.files import PathLike, file_errors
+from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CheckEvent,
@@ -21,12 +22,11 @@ from openprogram.pipeline.log.lines import (
     RequestLine,
     accept_any_event,
     canonical_payload,
-    is_next_event,
-    named_call,
+    find_deltas,
     parse_line,
 )
 from openprogram.pipeline.log.order import CallOrder
-from openprogram.pipeline.log.scan import RawLine, scan_lines
+from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.source import ByteSource, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy
@@ -58,16 +58,15 @@ class CallSummary:
         self._runs = array("Q")  # start and end offsets of stretches that hold only event lines of this call
         self._is_canonical = True  # of every event line
 
-    def add_event(self, raw: RawLine, *, is_canonical: bool) -> None:
-        """Index one event line; lines that follow each other share an entry."""
-        self.event_count += 1
+    def add_events(self, start: int, end: int, count: int, *, is_canonical: bool) -> None:
+        """Index event lines that stand between these offsets; lines that follow each other share an entry."""
+        self.event_count += count
         if not is_canonical:
             self._is_canonical = False
-        _, offset, data = raw
-        if self._runs and self._runs[-1] == offset:
-            self._runs[-1] = offset + len(data)
+        if self._runs and self._runs[-1] == start:
+            self._runs[-1] = end
         else:
-            self._runs.extend((offset, offset + len(data)))
+            self._runs.extend((start, end))
 
     def end(self, line: CallEndLine) -> None:
         """Take what the call_end line says."""
@@ -210,21 +209,23 @@ def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tupl
     header: dict[str, Any] | None = None
     calls: list[CallSummary] = []
     order = CallOrder()
-    call: CallSummary | None = None  # of the line before: the next line is most likely of the same
+    deltas, requests = _DeltaIndexer(calls, order, check_event), GrowingRequests()
     with file_errors(path, "read"):
-        for raw in scan_lines(source.reader()):
+        scan = LineScan(source.reader())
+        while True:
+            if deltas.take(scan):
+                continue
+            raw = next(scan, None)
+            if raw is None:
+                break
             try:
-                if call is not None and _add_next_event(raw, call, order, check_event):
-                    continue
-                named = named_call(raw.raw)
-                if named is not None and named < len(calls) and _add_next_event(raw, calls[named], order, check_event):
-                    call = calls[named]
-                    continue
-                line = parse_raw(raw, check_event)
+                line = requests.find(raw) or parse_raw(raw, check_event)
+                if isinstance(line, RequestLine):
+                    requests.remember(raw)
                 if header is None:
                     header = _first_line(line)
                 else:
-                    call = _add(line, raw, calls, order)
+                    _add(line, raw, calls, order)
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=path,
@@ -261,27 +262,46 @@ def _first_line(line: Line) -> dict[str, Any]:
     return line.fields
 
 
-def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -> CallSummary:
+def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -> None:
     if isinstance(line, HeaderLine):
         raise LineDefect("a second header")
     order.advance(line)
     if isinstance(line, RequestLine):
         calls.append(CallSummary(line.call_index, raw))
     elif isinstance(line, EventLine):
-        calls[line.call_index].add_event(raw, is_canonical=line.is_canonical)
+        calls[line.call_index].add_events(raw.offset, raw.end, 1, is_canonical=line.is_canonical)
     else:
         calls[line.call_index].end(line)
-    return calls[line.call_index]
 
 
-def _add_next_event(raw: RawLine, call: CallSummary, order: CallOrder, check_event: CheckEvent) -> bool:
-    """Index the line the short way where it is the next event of this call; False where it isn't."""
-    event_index = order.next_event_index(call.call_index)
-    if event_index is None or not is_next_event(raw.raw, call.call_index, event_index, check_event):
-        return False
-    order.advance_event(call.call_index)
-    call.add_event(raw, is_canonical=True)
-    return True
+class _DeltaIndexer:
+    """Indexes deltas many at a time. What it leaves, because it is no delta or not right, is read line by line."""
+
+    def __init__(self, calls: Sequence[CallSummary], order: CallOrder, check_event: CheckEvent) -> None:
+        self._calls, self._order, self._check_event = calls, order, check_event
+        self._known: set[str] = set()  # types of deltas that the vocabulary has
+
+    def take(self, scan: LineScan) -> bool:
+        """Whether the next lines were deltas of an open call; then they are indexed and skipped."""
+        deltas = find_deltas(scan.block, scan.at)
+        if deltas is None or not self._is_known(deltas.delta_type):
+            return False
+        if self._order.next_event_index(deltas.call_index) != deltas.first_index:
+            return False
+        start, count = scan.offset, deltas.next_index - deltas.first_index
+        scan.skip(deltas.end, count)
+        self._order.advance_events(deltas.call_index, count)
+        self._calls[deltas.call_index].add_events(start, scan.offset, count, is_canonical=True)
+        return True
+
+    def _is_known(self, delta_type: str) -> bool:
+        if delta_type not in self._known:
+            try:
+                self._check_event({"type": delta_type, "content_index": 0, "delta": ""})
+            except ValueError:
+                return False  # and the file is refused for its first one
+            self._known.add(delta_type)
+        return True
 
 
 def _batches(source: ByteSource, start: int, end: int) -> Iterator[list[bytes]]:

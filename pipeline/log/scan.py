@@ -2,8 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from openprogram.pipeline.json_value import MAX_LINE_BYTES
 from openprogram.pipeline.log.lines import LINE_END
@@ -11,7 +10,7 @@ from openprogram.pipeline.log.lines import LINE_END
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["RawLine", "read_from", "read_range", "scan_lines"]
+__all__ = ["LineScan", "RawLine", "read_from", "read_range"]
 
 _BUFFER_BYTES: Final = 1 << 18
 _new: Final = tuple.__new__
@@ -55,14 +54,63 @@ class _FromOffset(io.RawIOBase):
         return count
 
 
-def scan_lines(file: "io.BufferedReader[Any]", offset: int = 0, number: int = 1) -> Iterator[RawLine]:
-    """The lines that `file` has left, which stand from `offset` on and are numbered from `number`."""
-    while raw := file.readline(MAX_LINE_BYTES + 1):
-        yield _new(RawLine, (number, offset, raw))  # a RawLine(…), at half the cost: there is one a line
-        offset += len(raw)
-        number += 1
-        if len(raw) > MAX_LINE_BYTES and not raw.endswith(LINE_END):
-            offset += _skip_line(file)  # only now: most who meet such a line stop there
+class LineScan:
+    """The lines that `file` has left, one by one; they stand from `offset` on and are numbered from `number`.
+
+    `block`, `at`: what is read already, and where in it the next line begins. Whoever knows what stands there takes
+    many lines at once, with `skip`.
+    """
+
+    def __init__(self, file: "io.BufferedReader[Any]", offset: int = 0, number: int = 1) -> None:
+        self._file = file
+        self.offset, self.number = offset, number  # of the next line
+        self.block, self.at = b"", 0
+        self._in_long_line = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> RawLine:
+        if self._in_long_line:
+            self._leave_long_line()  # only now: most who meet such a line stop there
+        end = self.block.find(LINE_END, self.at) + 1
+        raw = self.block[self.at : end] if end else self._read_on()
+        if not raw:
+            raise StopIteration
+        line = _new(RawLine, (self.number, self.offset, raw[: MAX_LINE_BYTES + 1]))  # a RawLine(…), at half the cost
+        if end:
+            self.at = end
+        self.offset += len(raw)
+        self.number += 1
+        return line
+
+    def skip(self, end: int, count: int) -> None:
+        """Take the next lines, so many, of which the last ends at `end` in the block."""
+        self.offset += end - self.at
+        self.number += count
+        self.at = end
+
+    def _read_on(self) -> bytes:
+        """The line that the block holds the beginning of, or nothing of: up to its end, or till it is too long."""
+        pieces = [self.block[self.at :]]
+        size = len(pieces[0])
+        self.block, self.at = b"", 0
+        while piece := self._file.read1(_BUFFER_BYTES):
+            end = piece.find(LINE_END) + 1
+            pieces.append(piece[:end] if end else piece)
+            size += len(pieces[-1])
+            if end:
+                self.block, self.at = piece, end
+                break
+            if size > MAX_LINE_BYTES:
+                self._in_long_line = True
+                break
+        return b"".join(pieces)
+
+    def _leave_long_line(self) -> None:
+        while self._in_long_line:
+            self._in_long_line = False
+            self.offset += len(self._read_on())
 
 
 def read_from(descriptor: int, offset: int = 0) -> "io.BufferedReader[Any]":
@@ -77,12 +125,3 @@ def read_range(descriptor: int, start: int, end: int) -> bytes:
         pieces.append(piece)
         start += len(piece)
     return b"".join(pieces)
-
-
-def _skip_line(file: "io.BufferedReader[Any]") -> int:
-    skipped = 0
-    while piece := file.readline(_BUFFER_BYTES):
-        skipped += len(piece)
-        if piece.endswith(LINE_END):
-            break
-    return skipped

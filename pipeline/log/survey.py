@@ -20,7 +20,7 @@ from openprogram.pipeline.log.lines import (
     WrongVersion,
 )
 from openprogram.pipeline.log.reader import CallSummary, parse_raw, unchanged
-from openprogram.pipeline.log.scan import RawLine, scan_lines
+from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.source import ByteSource, CompressionDefect, open_source
 from openprogram.pipeline.log.strict_json import load_payload
 
@@ -117,7 +117,7 @@ def _lines_before_damage(source: ByteSource, surveyor: "_Surveyor") -> Iterator[
     """Every line; of compressed data that is damaged, those that can be decompressed."""
     line_count = 0
     try:
-        for raw in scan_lines(source.reader()):
+        for raw in LineScan(source.reader()):
             line_count = raw.number
             yield raw
     except CompressionDefect as defect:
@@ -207,7 +207,7 @@ class _Surveyor:
         if line.event_index != call.event_count:
             self._refuse(call, f"event_index is {line.event_index}, expected {call.event_count}", raw)
             return
-        call.add_event(raw, is_canonical=line.is_canonical)
+        call.add_events(raw.offset, raw.end, 1, is_canonical=line.is_canonical)
 
     def _end(self, line: CallEndLine, raw: RawLine) -> None:
         call = self._call(line, raw, "call_end")

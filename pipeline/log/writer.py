@@ -40,7 +40,7 @@ from openprogram.pipeline.log.lines import (
 from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
-from openprogram.pipeline.log.scan import read_from, scan_lines
+from openprogram.pipeline.log.scan import LineScan, read_from
 from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.policy import (
@@ -304,7 +304,7 @@ class RecordingSink:
         """Read what others appended since. Linear in that: nothing is read twice."""
         if os.fstat(self._descriptor).st_size == self._known_end:
             return
-        for raw in scan_lines(read_from(self._descriptor, self._known_end), self._known_end, self._line_count + 1):
+        for raw in LineScan(read_from(self._descriptor, self._known_end), self._known_end, self._line_count + 1):
             if raw.torn and raw.number > 1:
                 # Appends are whole lines under the lock we hold, so whoever wrote this was killed in the middle.
                 os.ftruncate(self._descriptor, raw.offset)

@@ -9,7 +9,7 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_DEPTH, MAX_LINE_BYTES
 from openprogram.pipeline.log.lines import CleanEvent, accept_any_event
 from openprogram.pipeline.log.reader import open_recording
-from openprogram.pipeline.log.scan import read_from, scan_lines
+from openprogram.pipeline.log.scan import LineScan, read_from
 from openprogram.pipeline.log.survey import survey_recording
 from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.children import peak_while_opening, start
@@ -121,7 +121,7 @@ def test_lines_behind_one_that_is_too_long_keep_their_number_and_place(path: Pat
     path.write_bytes(b"x" * (MAX_LINE_BYTES + 300_000) + b"\nsecond\nthird")
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        lines = scan_lines(read_from(descriptor))
+        lines = LineScan(read_from(descriptor))
         found = [(line.number, line.offset, line.too_long, line.torn, line.raw[:6]) for line in lines]
     finally:
         os.close(descriptor)
