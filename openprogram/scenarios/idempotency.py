@@ -1,6 +1,6 @@
 """Requests that were made before: their keys, and what is left of their answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,10 @@ class Kept:
 
 
 class Ledger:
-    """Idempotency keys of one run."""
+    """Idempotency keys of one run. `kept`: requests that were made before it goes on."""
 
-    def __init__(self) -> None:
-        self._kept: dict[str, Kept] = {}
+    def __init__(self, kept: Iterable[Kept] = ()) -> None:
+        self._kept = {request.key: request for request in kept}
 
     def find(self, key: str | None) -> Kept | None:
         """The request that was made under `key`; None where there was none, or no key."""
@@ -36,15 +36,16 @@ class Ledger:
         answer: Sequence[AdapterEvent],
         commits: int,
         observation: Observation,
-    ) -> None:
-        """Remember an answer, of which `commits` took effect.
+    ) -> Kept | None:
+        """Remember an answer, of which `commits` took effect. Returns what is remembered.
 
         A request that came to nothing (no commit took effect, and the agent saw no result) was never made: whoever
         asks again gets a new answer.
         """
         if key is None or (commits == 0 and observation.outcome != "result"):
-            return
+            return None
         self._kept[key] = Kept(key, arguments, _rest(answer, commits))
+        return self._kept[key]
 
 
 def _rest(answer: Sequence[AdapterEvent], commits: int) -> tuple[AdapterEvent, ...]:

@@ -1,20 +1,29 @@
-"""The journal of a run: one canonical JSON line for everything that happened, in order.
+"""The journal of a run: one JSON line for everything that happened, in order.
 
-Equal runs have equal journals, byte for byte. So no wall time, process id, host name or absolute path gets in here;
-`run.json` has those.
+Equal runs have equal journals, byte for byte: a line's own keys are in the order below, and values keep their order,
+which is part of what the model sees. No wall time, process id, host name or absolute path gets in
+here; `run.json` has those.
 """
 
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Final, Self
 
-from openprogram.pipeline.canonical import canonical
 from openprogram.world.chance import Draw
 from openprogram.world.clock import Clock, as_text
 from openprogram.world.events import WorldEvent
 
-__all__ = ["Journal", "JournalFile"]
+__all__ = ["Journal", "JournalFile", "encoded"]
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def encoded(line: dict[str, Any]) -> bytes:
+    """The bytes of a line, its end included. Raises ValueError, TypeError: a field is no JSON."""
+    return _ENCODER.encode(line).encode() + b"\n"
 
 
 class Journal:
@@ -30,7 +39,7 @@ class Journal:
 
     def add(self, type: str, **fields: Any) -> None:  # noqa: A002 - the field's name
         """One line. Raises ValueError, TypeError: a field is no JSON."""
-        line = canonical({"type": type, "sequence": self.position, "at": as_text(self._clock.now), **fields}) + b"\n"
+        line = encoded({"type": type, "sequence": self.position, "at": as_text(self._clock.now), **fields})
         self._write(line)
         self._hash.update(line)
         self.position += 1

@@ -35,12 +35,17 @@ class ModelCalls:
     """
 
     def __init__(
-        self, provider: ReplayOnlyProvider, injections: Sequence[InjectSettings], world: World, journal: Journal
+        self,
+        provider: ReplayOnlyProvider,
+        injections: Sequence[InjectSettings],
+        world: World,
+        journal: Journal,
+        count: int = 0,
     ) -> None:
         self._provider, self._world, self._journal = provider, world, journal
         self._injections = [injection for injection in injections if injection.provider]
         self._held: tuple[Context, list[AssistantMessageEvent]] | None = None
-        self.count = 0
+        self.count = count
 
     async def stream(
         self, model: Model, context: Context, options: SimpleStreamOptions | None

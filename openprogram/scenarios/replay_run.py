@@ -9,7 +9,6 @@ from openprogram.agent.events import AgentFinished, FinishReason, TurnFinished
 from openprogram.agent.loop import run_agent
 from openprogram.fixtures.errors import RunStopped
 from openprogram.fixtures.registry import FixtureRegistry
-from openprogram.pipeline.canonical import digest
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import (
@@ -22,22 +21,18 @@ from openprogram.providers.types import (
     UserMessage,
 )
 from openprogram.scenarios.agent_time import ScenarioRandom, ScenarioSleep
-from openprogram.scenarios.approvals import Approvals
 from openprogram.scenarios.checkpoint import checkpoint
 from openprogram.scenarios.errors import UnknownTool
-from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.model_calls import ModelCalls, ReplayOnlyProvider
 from openprogram.scenarios.scenario import Scenario
-from openprogram.scenarios.tools import ScenarioTool, Stage
-from openprogram.world.chance import Chance
-from openprogram.world.clock import ScenarioClock
+from openprogram.scenarios.scopes import SCENARIO, SEGMENT
+from openprogram.scenarios.state import MODE, RunState, run_identity, stage_for
+from openprogram.scenarios.tools import ScenarioTool
 from openprogram.world.world import World
 
-__all__ = ["JOURNAL_FORMAT_VERSION", "MODE", "EndReason", "ReplayRun", "RunResult"]
+__all__ = ["JOURNAL_FORMAT_VERSION", "EndReason", "ReplayRun", "RunResult"]
 
 JOURNAL_FORMAT_VERSION: Final = 1
-MODE: Final = "replay"
-
 #: Why a run ended: as an agent run does, by a tool that ends the conversation, or at the budget of model calls.
 EndReason: TypeAlias = FinishReason | Literal["ended_by_tool", "call_limit"]
 
@@ -58,6 +53,7 @@ class ReplayRun:
     """Runs `scenario` once. `fixtures` and the scenario's own operations answer its tools, `provider` for the model.
 
     `write` takes the journal's lines. `branch`: its name seeds all chance, together with the scenario's seed.
+    `begin`: where the run goes on from, and `last_turn`: where it ends, for a replay of some turns only.
     Raises TypeError: `provider` is neither a ReplayProvider nor a ScriptedProvider, which alone hold nothing live.
     """
 
@@ -69,26 +65,32 @@ class ReplayRun:
         *,
         write: Callable[[bytes], Any] = lambda line: None,
         branch: str = "main",
+        begin: RunState | None = None,
+        last_turn: int | None = None,
     ) -> None:
         # exact types: a subclass could hold anything
         if type(provider) not in (ReplayProvider, ScriptedProvider):
             kind = type(provider).__name__
             raise TypeError(f"a replayed run takes a ReplayProvider or a ScriptedProvider, not {kind}")
-        clock = ScenarioClock(scenario.start)
+        state = begin or RunState(at=scenario.start)
         self._scenario, self._branch = scenario, branch
-        self._journal = Journal(clock, write)
-        self._world = World(scenario.resources, clock, self._journal.world)
-        self._chance = Chance(scenario.seed, branch, self._journal.draw)
-        self._model_calls = ModelCalls(provider, scenario.injections, self._world, self._journal)
-        approvals = Approvals(scenario.approvals, self.id, MODE, self._world, self._journal)
-        self._stage = Stage(scenario, fixtures, self._world, self._chance, self._journal, approvals)
+        self._scope = SCENARIO if begin is None else SEGMENT
+        self._stage = stage_for(scenario, fixtures, state, branch, write)
+        self._model_calls = ModelCalls(
+            provider,
+            [one for one in scenario.injections if one.fault == "delay" or not state.answers_failed_already],
+            self._stage.world,
+            self._stage.journal,
+            state.model_calls,
+        )
         self._tools = [ScenarioTool(contract, self._stage) for contract in scenario.contracts.values()]
-        self._messages: list[Message] = []
+        self._messages = list(state.messages)
+        self._turns = range(state.turn, len(scenario.turns) if last_turn is None else last_turn + 1)
 
     @property
     def id(self) -> str:
         """The run's identity: the same for every run of this scenario on this branch."""
-        return digest({"mode": MODE, "branch": self._branch, "scenario": self._scenario.identity})
+        return run_identity(self._scenario, self._branch)
 
     async def run(self) -> RunResult:
         """The whole conversation. Once only.
@@ -96,12 +98,12 @@ class ReplayRun:
         Raises RunStopped, with a checkpoint: the scenario has no answer. ReplayMismatch and others below
         PipelineError: the provider has none.
         """
-        self._journal.add(
+        self._stage.journal.add(
             "run",
             format_version=JOURNAL_FORMAT_VERSION,
             run=self.id,
             mode=MODE,
-            scope="scenario",
+            scope=self._scope.name,
             branch=self._branch,
             scenario=self._scenario.identity,
             fixtures=self._stage.fixtures.digests,
@@ -110,28 +112,31 @@ class ReplayRun:
             reason = await self._conversation()
         except RunStopped as stopped:
             stopped.checkpoint = checkpoint(
-                journal_position=self._journal.position,
+                journal_position=self._stage.journal.position,
                 messages=self._messages,
-                world=self._world,
-                chance=self._chance,
+                world=self._stage.world,
+                chance=self._stage.chance,
             )
-            self._journal.add("stopped", code=stopped.code, call=stopped.call)
+            self._stage.journal.add("stopped", code=stopped.code, call=stopped.call)
             raise
-        self._journal.add("end", reason=reason, world_revision=self._world.revision)
+        self._stage.journal.add("end", reason=reason, world_revision=self._stage.world.revision)
         return RunResult(
             tuple(self._messages),
             reason,
-            self._world,
+            self._stage.world,
             self._model_calls.count,
             self._stage.calls,
-            self._journal.digest,
+            self._stage.journal.digest,
         )
 
     async def _conversation(self) -> EndReason:
         reason: EndReason = "stop"
-        for turn, text in enumerate(self._scenario.turns):
-            self._journal.add("user", turn=turn, text=text)
-            self._messages.append(UserMessage(content=text, timestamp=self._world.clock.now_ms))
+        for turn in self._turns:
+            if self._model_calls.count == self._scenario.budgets.model_calls:
+                return "call_limit"
+            text = self._scenario.turns[turn]
+            self._stage.journal.add("user", turn=turn, text=text)
+            self._messages.append(UserMessage(content=text, timestamp=self._stage.world.clock.now_ms))
             reason = await self._turn()
             if reason != "stop":
                 break
@@ -139,7 +144,7 @@ class ReplayRun:
 
     async def _turn(self) -> EndReason:
         """The agent's work until it answers the user."""
-        scenario, clock = self._scenario, self._world.clock
+        scenario, clock = self._scenario, self._stage.world.clock
         context = Context(system_prompt=scenario.system_prompt, messages=list(self._messages))
         agent = run_agent(
             self._stream,
@@ -147,8 +152,8 @@ class ReplayRun:
             context,
             self._tools,
             limits=scenario.limits,
-            clock=ScenarioSleep(self._world),
-            chance=ScenarioRandom(self._chance.stream("agent:retries")),
+            clock=ScenarioSleep(self._stage.world),
+            chance=ScenarioRandom(self._stage.chance.stream("agent:retries")),
             now_ms=lambda: clock.now_ms,
         )
         async with agent:

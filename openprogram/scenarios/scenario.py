@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from openprogram.agent.limits import Limits
 from openprogram.contracts.contract import Contract
+from openprogram.pipeline.canonical import digest
 from openprogram.providers.types import Model
 from openprogram.scenarios.operations import Operation, PureTool
 from openprogram.scenarios.settings import ApprovalSettings, Budgets, InjectSettings
@@ -51,6 +52,11 @@ class Scenario:
             "version": self.version,
             "seed": self.seed,
             "start": as_text(self.start),
+            "model": digest(self.model.model_dump(mode="json")),
+            "prompt": digest([self.system_prompt, *self.turns, *sorted(self.ends_after)]),
+            "rules": digest(
+                [part.model_dump(mode="json") for part in (self.budgets, *self.injections, *self.approvals)]
+            ),
             "contracts": {name: contract.digest for name, contract in sorted(self.contracts.items())},
             "resources": self.resources.digest,
         }

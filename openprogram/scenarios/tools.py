@@ -110,7 +110,10 @@ class ScenarioTool:
         stage = self._stage
         events = self._with_faults(answer, number)
         observation, commits = play(events, self._contract, arguments, number, stage.world, stage.journal)
-        stage.ledger.keep(key, arguments, answer, commits, observation)
+        kept = stage.ledger.keep(key, arguments, answer, commits, observation)
+        if kept is not None:
+            rest = [event.model_dump(mode="json") for event in kept.rest]
+            stage.journal.add("kept", call=number, key=kept.key, arguments=kept.arguments, rest=rest)
         return observation
 
     def _idempotency_key(self, arguments: dict[str, Any]) -> str | None:
@@ -147,6 +150,7 @@ class ScenarioTool:
     def _with_faults(self, events: Sequence[AdapterEvent], number: int) -> Sequence[AdapterEvent]:
         """The events with what the scenario injects into this call of the tool."""
         stage, name = self._stage, self._contract.name
+        stage.journal.add("answered", call=number)
         position = stage.by_tool[name]
         stage.by_tool[name] += 1
         for injection in stage.scenario.injections:

@@ -75,7 +75,7 @@ class World:
         clock: ScenarioClock,
         on_event: Callable[[WorldEvent], None] = lambda event: None,
     ) -> None:
-        self._initial, self._clock, self._on_event = initial, clock, on_event
+        self._initial, self._clock, self.on_event = initial, clock, on_event
         # A kind is copied at its first change; until then all runs share it.
         self._kinds: dict[str, Mapping[str, Any]] = dict(initial.kinds)
         self._own: dict[str, dict[str, Any]] = {}
@@ -139,8 +139,8 @@ class World:
         patch = change.patch_for(before)
         if not patch:
             return None
-        value = freeze(change.value) if change.patch is None else apply_patch(resource, before, patch)
-        return self._take(resource, value, patch, cause)
+        # through the patch also where a whole value is given: the state is the fold, down to the order of keys
+        return self._take(resource, apply_patch(resource, before, patch), patch, cause)
 
     def put(self, resource: str, value: Any, cause: str) -> WorldEvent | None:
         """Give a resource a value, ABSENT to remove it. None: it had that value already."""
@@ -194,7 +194,7 @@ class World:
         event = WorldEvent(self.revision, self._clock.now, cause, resource, patch, before, before + 1)
         self.revision += 1
         self._history.setdefault(resource, []).append(event)
-        self._on_event(event)
+        self.on_event(event)
         return event
 
     def _value(self, resource: str) -> Any:
