@@ -233,12 +233,12 @@ class Replayer(Generic[T]):
         summary = self.recording.calls[call.call_index]
         was_whole = call.event_count == summary.event_count  # whoever has the terminal event leaves
         get_logger().info(
-            "replay.call_end",
-            event_count=call.event_count,
+            "replay.call_end",  # fields in the order of `recording.call_end`, which they are read beside
             outcome=summary.outcome if was_whole or leaving is None else leaving,
+            **self._named(call.call_index),
+            event_count=call.event_count,
             redactions=call.redactions,
             duration_ms=round((self._clock() - call.started) * 1000, 3),
-            **self._named(call.call_index),
         )
 
     def _named(self, call_index: int) -> dict[str, Any]:

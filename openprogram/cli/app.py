@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from openprogram import __version__
-from openprogram.cli import config, demo, logs, recordings, run
+from openprogram.cli import config, demo, logs, models, recordings, run
 from openprogram.cli.render import note, print_error
 from openprogram.errors import OpenProgramError, UsageError
 
@@ -34,6 +34,7 @@ app = typer.Typer(
 app.add_typer(recordings.app, name="recordings")
 app.add_typer(config.app, name="config")
 app.command("run")(run.run)
+app.command("models")(models.list_models)
 app.command("logs")(logs.show_logs)
 app.command("demo")(demo.demo)
 

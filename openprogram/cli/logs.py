@@ -20,7 +20,8 @@ _NO_LOG: Final = (
 def show_logs(
     call: Annotated[int | None, typer.Option("--call", min=0, help="Only events of this call_index.")] = None,
     level: Annotated[
-        str | None, typer.Option("--level", help="Only events at this level or above: debug, info, warning, error.")
+        str | None,
+        typer.Option("--level", help="Only events at this level or above: debug, info, warning, error, critical."),
     ] = None,
     event: Annotated[
         str | None, typer.Option("--event", help="Only events of this name, or below it: `replay` means `replay.…`.")

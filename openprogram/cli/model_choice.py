@@ -1,6 +1,7 @@
 """Which model the options of a command mean."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -9,23 +10,31 @@ from openprogram.errors import UsageError
 if TYPE_CHECKING:
     from openprogram.providers.types import Model
 
-__all__ = ["PROVIDERS", "Served", "choose_model"]
+__all__ = ["PROVIDERS", "Served", "choose_model", "with_known_facts"]
 
 
 @dataclass(frozen=True)
 class Served:
-    """How a provider serves its models. `base_url`: "" where the api's own default is right."""
+    """How a provider serves its models.
+
+    `listed_as`: the provider's name in the catalogue. `base_url`: "" where the api knows it.
+    """
 
     api: str
+    listed_as: str
     base_url: str = ""
 
 
 #: What `--model provider:id` knows. Any other server takes `--api`, `--base-url` and `--model-id`.
 PROVIDERS: Final = MappingProxyType(
     {
-        "anthropic": Served("anthropic-messages"),
-        "openai": Served("openai-completions"),
-        "openrouter": Served("openai-completions", "https://openrouter.ai/api/v1"),
+        "anthropic": Served("anthropic-messages", "anthropic"),
+        "bedrock": Served("bedrock-converse-stream", "aws"),
+        "deepseek": Served("openai-completions", "deepseek"),
+        "groq": Served("openai-completions", "groq"),
+        "openai": Served("openai-completions", "openai"),
+        "openrouter": Served("openai-completions", "openrouter", "https://openrouter.ai/api/v1"),
+        "perplexity": Served("openai-completions", "perplexity"),
     }
 )
 
@@ -53,6 +62,23 @@ def choose_model(model: str | None, api: str | None, base_url: str | None, model
         raise UsageError(f"{model!r} is not provider:id of a known provider", next_step=_HOW)
     served = PROVIDERS[provider]
     return Model(id=name, api=served.api, provider=provider, base_url=base_url or served.base_url)
+
+
+def with_known_facts(model: "Model", now: datetime) -> "Model":
+    """`model` with context window and prices where the catalogue has them, and it is served where its provider does.
+
+    Another server may have the same name for something else, at another price.
+    """
+    from openprogram.catalogue import find_model
+
+    served = PROVIDERS.get(model.provider)
+    if served is None or model.base_url != served.base_url:
+        return model
+    known = find_model(served.listed_as, model.id, now)
+    if known is None:
+        return model
+    facts = {"context_window": known.context_window, "cost": known.cost}
+    return model.model_copy(update={name: fact for name, fact in facts.items() if fact is not None})
 
 
 def _what_is_missing(api: str | None, base_url: str | None, model_id: str | None) -> str:

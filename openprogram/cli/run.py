@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from openprogram.cli.model_choice import PROVIDERS
 from openprogram.cli.render import note, print_line, printable, show_arguments
 from openprogram.errors import OpenProgramError, UsageError
 
@@ -18,7 +19,14 @@ __all__ = ["run"]
 
 def run(
     prompt: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
-    model: Annotated[str | None, typer.Option("--model", metavar="PROVIDER:ID", help="Which model.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="PROVIDER:ID",
+            help=f"Which model. Providers: {', '.join(PROVIDERS)}. `openprogram models` lists models.",
+        ),
+    ] = None,
     api: Annotated[
         str | None, typer.Option("--api", help="The api of another server, such as openai-completions.")
     ] = None,
@@ -33,11 +41,15 @@ def run(
     from openprogram.agent.builtin_tools import builtin_tools
     from openprogram.agent.loop import wall_clock_ms
     from openprogram.agent.run import run as run_agent
-    from openprogram.cli.model_choice import choose_model
+    from openprogram.cli.model_choice import choose_model, with_known_facts
+    from openprogram.cli.state import current_time
     from openprogram.pipeline.errors import PipelineError
     from openprogram.providers.api_registry import UnknownApi
+    from openprogram.providers.stream import answers_are_recorded
 
     chosen = choose_model(model, api, base_url, model_id)
+    if not answers_are_recorded():  # a replay takes costs from the file, and needs no list of models
+        chosen = with_known_facts(chosen, current_time())
     agent_run = run_agent(prompt, chosen, builtin_tools(Path.cwd(), wall_clock_ms))
     try:
         finished = anyio.run(_follow, agent_run)

@@ -41,7 +41,7 @@ def repair_recording(path: PathLike, target: PathLike, check_event: CheckEvent) 
     with survey_recording(path, check_event) as survey:
         if survey.header is None and not survey.complete:
             # Nothing in it says that it ever was one, or it is of another version.
-            raise survey.damage or RecordingFileError(path=survey.path, reason="this is not a recording")
+            raise _hopeless(survey)
         create_recording(target, _optional_fields(survey.header or {}))
         try:
             _copy(survey, target)
@@ -70,3 +70,15 @@ def _batches(survey: Survey, call: CallSummary) -> Iterator[list[CleanEvent]]:
 
 def _optional_fields(header: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in header.items() if key not in ("type", "format_version")}
+
+
+def _hopeless(survey: Survey) -> RecordingFileError:
+    """The damage, as the error of a file of which nothing can be saved."""
+    damage = survey.damage
+    return RecordingFileError(
+        path=survey.path,
+        reason="this is not a recording" if damage is None else damage.reason,
+        line_number=None if damage is None else damage.line_number,
+        call_index=None if damage is None else damage.call_index,
+        next_step="Nothing can be saved: it has neither a header of this format version nor a whole call.",
+    )

@@ -69,7 +69,16 @@ class VendorApi:
 
 
 _OPENAI = Service("https://api.openai.com/v1", "OPENAI_API_KEY")
-_OPENROUTER = Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+
+#: Others that speak OpenAI's protocols, by `model.provider`.
+_COMPATIBLE = MappingProxyType(
+    {
+        "deepseek": Service("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        "groq": Service("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        "openrouter": Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        "perplexity": Service("https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    }
+)
 
 VENDOR_APIS = (
     VendorApi(
@@ -83,7 +92,7 @@ VENDOR_APIS = (
         extra="openai",
         module="openai_completions",
         service=_OPENAI,
-        services=MappingProxyType({"openrouter": _OPENROUTER}),
+        services=_COMPATIBLE,
         keyless_elsewhere=True,
     ),
     VendorApi(
@@ -91,7 +100,7 @@ VENDOR_APIS = (
         extra="openai",
         module="openai_responses",
         service=_OPENAI,
-        services=MappingProxyType({"openrouter": _OPENROUTER}),
+        services=_COMPATIBLE,
         keyless_elsewhere=True,
     ),
     VendorApi(

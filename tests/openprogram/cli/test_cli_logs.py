@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openprogram.logs import configure_file_log, get_logger
+from openprogram.logs import LEVELS, configure_file_log, get_logger
 from openprogram.pipeline.logs import detach_sink
 from tests.openprogram.cli.command import Command
 
@@ -90,3 +90,8 @@ def test_escapes_in_a_log_do_not_reach_the_terminal(command: Command) -> None:
 
     for arguments in (["logs"], ["logs", "--json"]):
         assert not set(command.done(*arguments).out) & set("\x1b\x07\x9b\u202e")
+
+
+def test_the_help_names_every_level(command: Command) -> None:
+    shown = command.done("logs", "--help").out
+    assert all(level in shown for level in LEVELS)

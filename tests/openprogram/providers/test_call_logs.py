@@ -36,6 +36,7 @@ async def test_a_recorded_and_a_replayed_call_say_the_same_of_themselves(
     with ReplayProvider(path) as replay:
         await replay.stream(MODEL, asking(f"a private question, {SECRET}"), StreamOptions(api_key=SECRET))
     recorded, replayed = events(caplog)
+    assert list(recorded) == list(replayed)  # they are read side by side
     for logged in (recorded, replayed):
         assert logged.pop("duration_ms") >= 0
     same = {"recording_id": "lamp", "call_index": 0, "event_count": 7, "outcome": "complete", "redactions": 2}

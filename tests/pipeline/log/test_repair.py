@@ -131,6 +131,7 @@ def test_what_is_no_recording_of_this_version_is_not_repaired(path: Path, target
     with pytest.raises(RecordingFileError) as failure:
         repair_recording(path, target, check_event)
     assert failure.value.path == path
+    assert "Nothing can be saved" in (failure.value.next_step or "")
     assert not target.exists()
 
 
