@@ -10,7 +10,13 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tests.wire import anthropic_messages, bedrock_converse_stream, openai_completions, openai_responses
+from tests.wire import (
+    anthropic_messages,
+    bedrock_converse_stream,
+    mistral_conversations,
+    openai_completions,
+    openai_responses,
+)
 from tests.wire.calls import Call, Place
 from tests.wire.expected import Expected, Response
 
@@ -50,4 +56,5 @@ FORMATS: dict[str, WireFormat] = {
     "openai-completions": openai_completions,
     "openai-responses": openai_responses,
     "bedrock-converse-stream": bedrock_converse_stream,
+    "mistral-conversations": mistral_conversations,
 }

@@ -21,7 +21,8 @@ from openprogram.providers.types import (
     ToolCall,
     UserMessage,
 )
-from tests.wire.calls import ANY_CALL, Call, Place, Reader
+from tests.wire import calls
+from tests.wire.calls import ANY_CALL, Call, Place
 from tests.wire.expected import (
     CUT_OFF,
     Expected,
@@ -34,7 +35,7 @@ from tests.wire.expected import (
     server_sent_events,
 )
 
-__all__ = ["call", "expected", "same_form"]
+__all__ = ["Reader", "call", "expected", "same_form"]
 
 # ---- answers
 
@@ -174,7 +175,7 @@ def call(request: Mapping[str, Any], place: Place) -> Call:
     """See WireFormat."""
     body: dict[str, Any] = request["body"] or ANY_CALL
     model = Model(id=body["model"], api=place.api, provider=place.provider, base_url=place.base_url)
-    read = _Reader(body, model)
+    read = Reader(body, model)
     context = Context(system_prompt=read.system(), messages=read.messages(), tools=read.tools())
     fields = {key: value for key, value in body.items() if key not in _ELSEWHERE} | _renamed(body)
     given = {key: value for key, value in fields.items() if value is not None}
@@ -193,7 +194,9 @@ def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-class _Reader(Reader):
+class Reader(calls.Reader):
+    """A request's messages and tools."""
+
     def system(self) -> str | None:
         first = self.body["messages"][0]
         if first["role"] not in ("system", "developer"):

@@ -110,4 +110,10 @@ VENDOR_APIS = (
         service=Service("", "AWS_BEARER_TOKEN_BEDROCK"),  # a server per region
         finds_credentials=True,
     ),
+    VendorApi(
+        api="mistral-conversations",
+        extra="mistral",
+        module="mistral_conversations",
+        service=Service("https://api.mistral.ai", "MISTRAL_API_KEY"),
+    ),
 )

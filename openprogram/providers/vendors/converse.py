@@ -13,7 +13,7 @@ import base64
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, cast
 
@@ -33,6 +33,7 @@ from pydantic_ai.providers.bedrock import BedrockProvider
 from pydantic_ai.settings import ModelSettings
 
 from openprogram.providers.vendors.aws import no_credentials
+from openprogram.providers.vendors.resumed import resumed
 
 __all__ = ["ConverseModel", "answer_is_whole"]
 
@@ -78,8 +79,7 @@ class ConverseModel(BedrockConverseModel):
         with _map_api_errors(self.model_name):
             response = await exchange.send(self._http, self._bearer_token)
         try:
-            own = {each.name: getattr(plan, each.name) for each in fields(BedrockStreamedResponse) if each.init}
-            yield _ConverseStream(**own, answer=exchange.frames(response))
+            yield resumed(plan, _ConverseStream, answer=exchange.frames(response))
         finally:
             await response.aclose()
 

@@ -54,4 +54,9 @@ SAMPLES = {
         # AWS has one word for a server that has too much to do and one that is down
         others={"an error in the stream": ("server", True)},
     ),
+    "mistral-conversations": FaultSample(
+        said=ANSWERS["mistral-conversations"][:4],
+        busy=openai_stream({"object": "error", "type": "service_tier_capacity_exceeded", "message": "busy"})[0],
+        garbled=b'data: {"id": "c", "choices": [{"index": 0, "delta": {"con\n\n',
+    ),
 }

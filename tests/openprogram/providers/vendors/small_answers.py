@@ -89,8 +89,8 @@ def usage_chunk(prompt: int, completion: int, cached: int = 0) -> dict[str, Any]
     return {**chunk({}), "choices": [], "usage": usage}
 
 
-def _call(index: int, arguments: str, name: str | None = None) -> dict[str, Any]:
-    function = {"arguments": arguments} | ({"name": name} if name else {})
+def _call(index: int, arguments: str, name: str = "") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
     return {"tool_calls": [{"index": index, "function": function} | ({"id": f"id-{name}"} if name else {})]}
 
 
@@ -170,6 +170,7 @@ class Opaque:
 OPAQUE = {
     "anthropic-messages": Opaque("signed"),
     "bedrock-converse-stream": Opaque("signed"),
+    "mistral-conversations": Opaque("signed"),
     "openai-completions": Opaque("reasoning_content"),
     "openai-responses": Opaque(
         '{"id":"rs","summary":1,"type":"reasoning","encrypted_content":"signed"}',
@@ -255,6 +256,22 @@ ANSWERS: dict[str, Sequence[bytes]] = {
         item_done(2, _function_call("add", "completed", '{"a": 1}')),
         item_done(3, _function_call("now", "completed", "")),
         completed(),
+    ),
+    "mistral-conversations": openai_stream(
+        chunk({"role": "assistant", "content": ""}),
+        # contents are lists or strings, in turns
+        chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Let me "}]}]}),
+        chunk(
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "add."}], "signature": "signed"}]}
+        ),
+        chunk({"content": [{"type": "text", "text": "One "}]}),
+        chunk({"content": "moment 👀"}),
+        chunk(_call(0, '{"a"', "add")),
+        chunk(_call(0, ": 1}")),
+        {
+            **chunk(_call(1, "", "now"), "tool_calls"),
+            "usage": usage_chunk(10, 12, cached=3)["usage"],
+        },
     ),
 }
 

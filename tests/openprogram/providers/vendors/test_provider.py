@@ -246,7 +246,7 @@ async def test_the_provider_says_whether_to_try_again(api: str) -> None:
 async def test_a_stream_that_is_cut_after_any_event_is_a_failure_that_keeps_what_came(api: str, ending: str) -> None:
     whole = ANSWERS[api]
     # Whatever says that the answer has ended comes last; OpenAI says so twice, with the usage in between.
-    last = len(whole) - {"openai-completions": 2}.get(api, 0)
+    last = len(whole) - {"openai-completions": 2, "mistral-conversations": 1}.get(api, 0)
     for pieces in range(1, last):
         message = await failure(api, response(api, whole[:pieces], ending=ending))
         assert (message.error_reason, message.error_retryable) == ("network", True)
@@ -343,6 +343,7 @@ OVERLOADED = {
     "anthropic-messages": event_stream(_BUSY)[0],
     "openai-completions": openai_stream(_BUSY)[0],
     "openai-responses": event_stream(_BUSY)[0],
+    "mistral-conversations": openai_stream({"object": "error", "message": "Busy", "type": "capacity_exceeded"})[0],
     "bedrock-converse-stream": aws_frame(
         {":message-type": "exception", ":exception-type": "serviceUnavailableException"}, {"message": "Busy"}
     ),
@@ -352,7 +353,9 @@ OVERLOADED = {
 @each_api
 async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -> None:
     head = {"retry-after": "60"}  # sent with good answers too: no word on this
-    message = await failure(api, response(api, [*ANSWERS[api][:9], OVERLOADED[api]], headers=head))
+    message = await failure(
+        api, response(api, [*ANSWERS[api][: min(9, len(ANSWERS[api]) - 2)], OVERLOADED[api]], headers=head)
+    )
     assert (message.error_message, message.error_retryable) == ("Busy", True)
     assert message.error_reason == ("server" if api == "bedrock-converse-stream" else "overloaded")
     assert message.error_retry_after_s is None
@@ -364,8 +367,9 @@ async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -
 
 @each_api
 async def test_closing_at_any_event_closes_the_connection_at_once(api: str) -> None:
-    for position in range(11):  # as many events as each answer gives before they fall silent
-        async with loopback(response(api, ANSWERS[api][:-4], ending="silence")) as server:
+    spoken = ANSWERS[api][: {"mistral-conversations": -2}.get(api, -4)]
+    for position in range(11):  # as many events as all answers give before they fall silent
+        async with loopback(response(api, spoken, ending="silence")) as server:
             stream = provider(api).stream_simple(model(api, server.url), HELLO, KEY)
             with fail_after(5):
                 for _ in range(position):
@@ -433,6 +437,7 @@ VARIABLES = [
     ("anthropic-messages", "ANTHROPIC_API_KEY"),
     ("openai-completions", "OPENAI_API_KEY"),
     ("openai-responses", "OPENAI_API_KEY"),
+    ("mistral-conversations", "MISTRAL_API_KEY"),
 ]
 
 
