@@ -72,7 +72,7 @@ class Finished:
 
     @property
     def outcomes(self) -> dict[str, int]:
-        last = self.text.strip().splitlines()[-1]
+        last = next((line for line in reversed(self.text.splitlines()) if re.search(r" in [\d.]+s\b", line)), "")
         found = re.findall(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)", last)
         return {word.removesuffix("s") if word.startswith("error") else word: int(count) for count, word in found}
 
