@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from openprogram.cli.model_choice import PROVIDERS
-from openprogram.cli.render import note, print_line, printable, show_arguments
+from openprogram.cli.render import count, note, print_line, printable, show_arguments
 from openprogram.errors import OpenProgramError, UsageError
 
 if TYPE_CHECKING:
     from openprogram.agent.agent_run import AgentRun
     from openprogram.agent.events import AgentFinished, AttemptFailed
+    from openprogram.pipeline.verdict import Verdict
     from openprogram.providers.types import AssistantMessageEvent, Message
 
 __all__ = ["run"]
@@ -119,7 +120,16 @@ def _report_activation() -> None:
             note(f"recorded into {sink.path}")
         case ReplayActive(provider):
             _ask_verdict()
-            note(f"replayed {provider.verdict.consumed} of {provider.call_count} recorded calls, offline")
+            verdict = provider.verdict
+            note(f"replayed {verdict.consumed} of {provider.call_count} recorded calls, offline{_how_equal(verdict)}")
+
+
+def _how_equal(verdict: "Verdict") -> str:
+    """What a replay under policies has to say; nothing where every value was compared, in order."""
+    if verdict.policy.is_exact:
+        return ""
+    bound = f"; {verdict.equality}, {count(len(verdict.bindings), 'value')} bound" if verdict.policy.volatile else ""
+    return f" ({verdict.policy}{bound})"
 
 
 def _ask_verdict() -> None:

@@ -15,6 +15,7 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.source import refuse_compressed
+from openprogram.pipeline.matching.policy import EXACT, MatchingPolicy
 from openprogram.recordings.listing import is_active
 from openprogram.recordings.names import managed_path, managed_paths
 from openprogram.recordings.reading import read_strictly, survey
@@ -43,10 +44,10 @@ class Status:
         return self.config.config.record_replay.mode
 
 
-def start_recording(home: Home, name: str, created_at: datetime) -> Path:
+def start_recording(home: Home, name: str, created_at: datetime, policy: MatchingPolicy = EXACT) -> Path:
     """Create the recording `name` in the managed folder and configure it as the one recorded into: both or neither.
 
-    `name`: valid (`check_name`). `created_at`: for the header.
+    `name`: valid (`check_name`). `created_at`, `policy`: for the header.
     Raises RecordingRefused: the name is taken. ConfigError, RecordingFileError, OSError: nothing has changed.
     """
     from openprogram.pipeline.log.writer import create_recording  # not at import: the other commands write none
@@ -60,7 +61,7 @@ def start_recording(home: Home, name: str, created_at: datetime) -> Path:
                 raise _name_taken(taken, name, load_config(home))
         if _make_recordings_folder(home):
             created.append(path.parent)
-        create_recording(path, _header(name, created_at))
+        create_recording(path, _header(name, created_at) | policy.header_fields())
         created.append(path)
         set_record_replay(raw, Record(path))
 

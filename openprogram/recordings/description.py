@@ -12,6 +12,7 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.source import is_compressed_name
 from openprogram.pipeline.log.survey import LeftOut, Survey
+from openprogram.pipeline.matching.policy import MatchingPolicy
 from openprogram.recordings.reading import survey
 from openprogram.recordings.repairing import is_repairable
 
@@ -48,7 +49,7 @@ class DescribedCall:
 class Description:
     """A recording. `size_bytes`: of the file; `content_bytes`: of its lines, more where the file is compressed.
 
-    `header`: None where it has no valid one. `left_out`: calls that aren't whole.
+    `header`, `policy`: None where it has no valid one. `left_out`: calls that aren't whole.
 
     `damage`: the first defect, or None where replay would take the file. `is_repairable`: whether `repair` can do
     something about it.
@@ -60,6 +61,7 @@ class Description:
     compressed: bool
     line_count: int
     header: dict[str, Any] | None
+    policy: MatchingPolicy | None
     calls: tuple[DescribedCall, ...]
     left_out: tuple[LeftOut, ...]
     damage: RecordingFileError | None
@@ -88,6 +90,7 @@ def describe(path: Path, call_index: int | None = None) -> Description:
             compressed=is_compressed_name(path),
             line_count=found.line_count,
             header=found.header,
+            policy=None if found.header is None else MatchingPolicy.from_header(found.header),
             calls=tuple(_describe_call(found, call) for call in _chosen(found, call_index)),
             left_out=tuple(call for call in found.left_out if call_index in (None, call.call_index)),
             damage=found.damage,

@@ -104,6 +104,8 @@ def _print_description(description: "Description") -> None:
     if description.header is not None:
         fields = {key: value for key, value in description.header.items() if key != "type"}
         print_line(f"header  {json.dumps(fields)}")
+    if description.policy is not None:
+        print_line(f"replay  {description.policy}")
     print_line(f"calls   {len(description.calls)} whole, {len(description.left_out)} not")
     if description.calls:
         print_table(
@@ -161,7 +163,7 @@ def _print_content(path: "Path", call_index: int | None) -> None:
 
 
 def _described_fields(description: "Description") -> dict[str, Any]:
-    damage = description.damage
+    damage, policy = description.damage, description.policy
     return {
         "path": str(description.path),
         "size_bytes": description.size_bytes,
@@ -169,6 +171,8 @@ def _described_fields(description: "Description") -> dict[str, Any]:
         "content_bytes": description.content_bytes,
         "line_count": description.line_count,
         "header": description.header,
+        "match": None if policy is None else policy.match,
+        "volatile": None if policy is None else list(policy.volatile),
         "not_compared": _not_compared(),
         "calls": [_call_fields(call) for call in description.calls],
         "left_out": [

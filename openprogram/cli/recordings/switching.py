@@ -1,13 +1,20 @@
 """`openprogram recordings status | record | replay | off`."""
 
-from typing import Annotated
+import re
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from openprogram.cli.render import count, note, print_json, print_line, working
 from openprogram.cli.state import current_home, current_time, random_suffix
 
+if TYPE_CHECKING:
+    from openprogram.pipeline.matching.policy import MatchingPolicy
+
 __all__ = ["off", "record", "replay", "status"]
+
+#: One of several rules with commas between them: those in braces and brackets are the pattern's own.
+_RULE: Final = re.compile(r"(?:\\.|\{[^}]*\}|\[(?:\\.|[^\]])*\]|[^,])+")
 
 _NEXT_START = "It applies when a program starts next."
 _NO_CALLS = "warning: it holds no calls, so any call that a program makes will be a mismatch."
@@ -57,16 +64,49 @@ def record(
     name: Annotated[
         str | None, typer.Option("--name", help="The recording's id; by default from the date and time.")
     ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option("--match", metavar="order|content", help="How replay is to choose the call that answers."),
+    ] = None,
+    volatile: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--volatile",
+            metavar="RULE[,RULE]",
+            help="Kinds of value that differ in every run: uuid, iso-time, tmp-path, 'regex:PATTERN', field:PATH.",
+        ),
+    ] = None,
 ) -> None:
-    """Create a recording and record into it. From the next start on."""
+    """Create a recording and record into it. From the next start on.
+
+    Without --match or --volatile, [tool.openprogram] of the nearest pyproject.toml decides.
+    """
     from openprogram.recordings.activation import start_recording
     from openprogram.recordings.names import check_name, new_name
 
     now = current_time()
     name = new_name(now, random_suffix()) if name is None else check_name(name)
-    path = start_recording(current_home(), name, now)
+    policy = _chosen_policy(match, volatile)
+    path = start_recording(current_home(), name, now, policy)
     print_line(f"recording into {path}")
+    if not policy.is_exact:
+        note(f"It is to be replayed with: {policy}.")
     note(_NEXT_START)
+
+
+def _chosen_policy(match: str | None, volatile: list[str] | None) -> "MatchingPolicy":
+    from pathlib import Path
+
+    from openprogram.errors import UsageError
+    from openprogram.pipeline.matching.policy import EXACT, PolicyError, choose_policy
+    from openprogram.project import project_policy
+
+    rules = None if volatile is None else [rule for given in volatile for rule in _RULE.findall(given)]
+    otherwise = EXACT if match is not None and rules is not None else project_policy(Path.cwd())
+    try:
+        return choose_policy(match, rules, otherwise)
+    except PolicyError as error:
+        raise UsageError(str(error)) from error
 
 
 def replay(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Which recording.")]) -> None:
