@@ -110,11 +110,11 @@ def _refuse_ambiguous(atoms: list[_Atom], index: int) -> None:
     for following in atoms[index + 1 :]:
         if following.characters is None:
             if following.source == r"\b" and not (repeated.least and repeated.characters.is_all_word_or_none()):
-                raise PatternError(f"where {repeated.source!r} ends is not clear before '\\b': leave '\\b' out")
+                raise PatternError(f"where '{repeated.source}' ends is not clear before '\\b': leave '\\b' out")
             return
         if repeated.characters.meets(following.characters):
             raise PatternError(
-                f"where {repeated.source!r} ends is not clear, as {following.source!r} may match the same character: "
+                f"where '{repeated.source}' ends is not clear, as '{following.source}' may match the same character: "
                 "give the repetition a count, as {4}, or a narrower class, as [^/]"
             )
         if following.least:
@@ -155,7 +155,7 @@ class _Parser:
         if quantifier is None:
             return _Atom(source, characters)
         if characters is None:
-            raise self._error(f"{self._pattern[start : start + 2]!r} can't be repeated")
+            raise self._error(f"'{self._pattern[start : start + 2]}' can't be repeated")
         return _Atom(source, characters, *quantifier)
 
     def _characters(self) -> tuple[str, _Characters | None]:
@@ -173,7 +173,7 @@ class _Parser:
         if character == "|":
             raise self._error("no alternatives: write two rules; for the character, write \\|")
         if character in "?*+{}]^$":
-            raise self._error(f"for the character {character!r}, write '\\{character}'")
+            raise self._error(f"for the character '{character}', write '\\{character}'")
         return re.escape(character), _one(character)
 
     def _escape(self) -> tuple[str, _Characters | None]:
