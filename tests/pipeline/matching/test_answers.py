@@ -130,7 +130,7 @@ def test_argument_deltas_join_to_the_text_of_the_arguments(
 
 def test_every_part_of_an_answer_has_this_runs_value() -> None:
     arguments = {"id": OLD, OLD: {"deep": [f"<{OLD}>"]}}
-    content = [
+    content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": f"so {OLD}", "thinking_signature": f"sig {OLD}"},
         {"type": "text", "text": f"is {OLD}"},
         {"type": "toolCall", "id": f"call_{OLD}", "name": "t", "arguments": arguments},
