@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from openprogram import __version__
-from openprogram.cli import config, demo, logs, models, recordings, run
+from openprogram.cli import config, demo, fixtures, logs, models, recordings, run, scenarios
 from openprogram.cli.render import note, print_error
 from openprogram.errors import OpenProgramError, UsageError
 
@@ -32,6 +32,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: rich would double the time that `--help` takes
 )
 app.add_typer(recordings.app, name="recordings")
+app.add_typer(scenarios.app, name="scenarios")
+app.add_typer(fixtures.app, name="fixtures")
 app.add_typer(config.app, name="config")
 app.command("run")(run.run)
 app.command("models")(models.list_models)

@@ -72,6 +72,10 @@ class History:
         """The state before user turn `turn`. Raises JournalRefused: there is none of that number."""
         return self._state(self._position("user", turn, "turn"))
 
+    def call_line(self, call: int) -> Mapping[str, Any]:
+        """The line with which a tool call begins. Raises JournalRefused: there is no such call."""
+        return self.lines[self._position("call", call, "call")]
+
     def call(self, call: int) -> Sequence[Mapping[str, Any]]:
         """The lines of a tool call, from the call to its observation.
 

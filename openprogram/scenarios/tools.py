@@ -14,7 +14,7 @@ from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
 from openprogram.fixtures.faults import with_fault
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.key import FixtureKey, normalised, read_revisions
-from openprogram.fixtures.matcher import Ambiguous, Found, Missing
+from openprogram.fixtures.matcher import Ambiguous, Found, Match, Missing
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.pipeline.canonical import digest
 from openprogram.pipeline.errors import PipelineError
@@ -193,10 +193,16 @@ class ScenarioTool:
             raise OperationFailed(tool=self._contract.name, failure=failure, call=number) from error
         return numbered(events)
 
+    def look_up(self, arguments: dict[str, Any]) -> tuple[FixtureKey, Match]:
+        """The key of a call made now, and the fixture that answers it, or why none does. Counts as no call."""
+        key = self._key(arguments)
+        return key, self._stage.fixtures.find(key, self._contract)
+
     def _fixture(self, arguments: dict[str, Any], number: int) -> Fixture:
         stage, contract = self._stage, self._contract
-        key = self._key(arguments)
-        match stage.fixtures.find(key, contract):
+        key, match = self.look_up(arguments)
+        stage.occurrences[contract.name, key.request_digest] += 1
+        match match:
             case Found(fixture=fixture):
                 return fixture
             case Ambiguous(fixtures=fixtures):
@@ -219,7 +225,6 @@ class ScenarioTool:
         request = normalised(arguments, contract)
         same = (contract.name, digest(request))
         occurrence = stage.occurrences[same] if contract.ordered else None
-        stage.occurrences[same] += 1
         return FixtureKey(
             scenario_version=stage.scenario.version,
             namespace=stage.scenario.namespace,

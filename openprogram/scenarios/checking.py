@@ -1,0 +1,108 @@
+"""What is wrong with a scenario beyond its files being readable: parts that don't fit together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from openprogram.contracts.pins import read_pins
+from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
+
+__all__ = ["Finding", "check_folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`where`: a file of the folder, relative to it. `what`: a sentence. `serious`: a replay would stop or mislead."""
+
+    where: str
+    what: str
+    serious: bool = True
+
+
+def check_folder(folder: ScenarioFolder) -> list[Finding]:
+    """Everything that was found, file by file; [] where all fits together."""
+    found = chain(_answers(folder), _fixtures(folder), _rules(folder), _provider(folder), _pins(folder))
+    return sorted(found, key=lambda finding: finding.where)
+
+
+def _answers(folder: ScenarioFolder) -> Iterator[Finding]:
+    scenario = folder.scenario
+    for name, contract in scenario.contracts.items():
+        sources = [source for source, has in _sources(folder, name).items() if has]
+        if not sources:
+            yield Finding("contracts", f"nothing answers {name}: no operation, no pure tool, no fixture")
+        if len(sources) > 1:
+            yield Finding(
+                "contracts", f"{name} is answered by {' and '.join(sources)}: only one of them would be asked"
+            )
+        for answer in (scenario.operations.get(name), scenario.pure.get(name)):
+            if answer is not None and answer.revision != contract.revision:
+                text = f"{name} is written for revision {answer.revision}, its contract is at {contract.revision}"
+                yield Finding("operations.py", text)
+        if name in scenario.pure and contract.effect != "pure":
+            yield Finding("operations.py", f"{name} is declared pure, its contract says {contract.effect}")
+    for name in sorted((scenario.operations.keys() | scenario.pure.keys()) - scenario.contracts.keys()):
+        yield Finding("operations.py", f"{name} answers a tool that the scenario has no contract for")
+
+
+def _sources(folder: ScenarioFolder, name: str) -> dict[str, bool]:
+    scenario = folder.scenario
+    return {
+        "an operation": name in scenario.operations,
+        "a pure tool": name in scenario.pure,
+        "fixtures": bool(folder.fixtures.of_tool(scenario.namespace, name)),
+    }
+
+
+def _fixtures(folder: ScenarioFolder) -> Iterator[Finding]:
+    scenario = folder.scenario
+    for fixture in folder.fixtures.all():
+        where = f"fixtures/{fixture.id}.json"
+        contract = scenario.contracts.get(fixture.tool)
+        if fixture.namespace != scenario.namespace:
+            yield Finding(where, f"it is of namespace {fixture.namespace}, the scenario of {scenario.namespace}")
+        elif contract is None:
+            yield Finding(where, f"it answers {fixture.tool}, which the scenario has no contract for")
+        elif not fixture.is_for(contract):
+            text = f"migration required: it was made for revision {fixture.contract_revision} or another text of it"
+            yield Finding(where, text)
+        elif contract.ordered != (fixture.occurrence is not None):
+            text = (
+                "it needs an occurrence, for its contract is ordered"
+                if contract.ordered
+                else "its contract is not ordered"
+            )
+            yield Finding(where, text)
+
+
+def _rules(folder: ScenarioFolder) -> Iterator[Finding]:
+    scenario = folder.scenario
+    for injection in scenario.injections:
+        if injection.tool is not None and injection.tool not in scenario.contracts:
+            yield Finding(
+                SCENARIO_FILE, f"a fault is meant for {injection.tool}, which the scenario has no contract for"
+            )
+    for approval in scenario.approvals:
+        contract = scenario.contracts.get(approval.tool)
+        if contract is None or contract.approval is None:
+            yield Finding(SCENARIO_FILE, f"an approval is configured for {approval.tool}, which needs none")
+    for name in sorted(scenario.ends_after - scenario.contracts.keys()):
+        yield Finding(SCENARIO_FILE, f"ends_after names {name}, which the scenario has no contract for")
+
+
+def _provider(folder: ScenarioFolder) -> Iterator[Finding]:
+    provider = folder.settings.provider
+    if provider is None:
+        yield Finding(SCENARIO_FILE, "no [provider] answers for the model: name a recording or a script")
+        return
+    name = provider.recording or provider.script or ""
+    if not (folder.path / name).is_file():
+        yield Finding(SCENARIO_FILE, f"the provider's file {name} is not there")
+
+
+def _pins(folder: ScenarioFolder) -> Iterator[Finding]:
+    pins = read_pins(folder.path / "contracts" / "pins.json")
+    for name, contract in folder.scenario.contracts.items():
+        if contract.revision not in pins.get(name, {}):
+            text = f"revision {contract.revision} of {name} is not pinned: openprogram scenarios check --pin"
+            yield Finding("contracts/pins.json", text, serious=False)

@@ -1,0 +1,46 @@
+"""A script file: the model's answers, one after the other.
+
+A JSON list. Each answer is a text, an object `{"tool": NAME, "arguments": {…}}`, a list of such texts and objects
+that make one answer, or a whole assistant message.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from openprogram.providers.scripted import Answer, ScriptedProvider
+from openprogram.providers.types import AssistantContent, AssistantMessage, TextContent, ToolCall
+from openprogram.scenarios.errors import ScenarioError
+
+__all__ = ["read_script"]
+
+
+def read_script(path: Path) -> ScriptedProvider:
+    """A provider that answers from the file. Raises ScenarioError: it can't be read, or an answer is none."""
+    try:
+        answers = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScenarioError(path=path, reason=f"not a script: {error}") from error
+    if not isinstance(answers, list):
+        raise ScenarioError(path=path, reason="a script is a list of answers")
+    return ScriptedProvider([_answer(answer, path, number) for number, answer in enumerate(answers)])
+
+
+def _answer(answer: Any, path: Path, number: int) -> Answer:
+    try:
+        if isinstance(answer, dict) and answer.get("role") == "assistant":
+            return AssistantMessage.model_validate(answer)
+        blocks = answer if isinstance(answer, list) else [answer]
+        return [_block(block, f"script-{number}-{position}") for position, block in enumerate(blocks)]
+    except (ValueError, ValidationError) as error:
+        raise ScenarioError(path=path, field=f"[{number}]", reason=str(error)) from error
+
+
+def _block(block: Any, call_id: str) -> AssistantContent:
+    if isinstance(block, str):
+        return TextContent(text=block)
+    if isinstance(block, dict) and isinstance(block.get("tool"), str) and block.keys() <= {"tool", "arguments", "id"}:
+        return ToolCall(id=block.get("id", call_id), name=block["tool"], arguments=block.get("arguments", {}))
+    raise ValueError('an answer is a text, {"tool": NAME, "arguments": {…}}, a list of these, or an assistant message')
