@@ -328,7 +328,8 @@ def test_show_says_how_the_provider_ended_each_call_and_never_the_message(
     assert call["ended"] == (None if ended is None else {"type": ended[0], "reason": ended[1]})
 
     finished = command.done("recordings", "show", "first")
-    header, row = finished.out.splitlines()[4:6]
+    lines = finished.out.splitlines()
+    header, row = next((line, lines[n + 1]) for n, line in enumerate(lines) if line.split()[:1] == ["call"])
     assert row[header.index("ended") : header.index("outcome")].strip() == (": ".join(ended) if ended else "-")
     assert "PRIVATE" not in finished.out
 
