@@ -77,6 +77,8 @@ def join_path(parent: str, key: str | int) -> str:
     """`a`, `b` → `a.b`; `a`, 2 → `a[2]`. A key with a dot, a bracket or nothing in it is quoted: `a["x.y"]`."""
     if isinstance(key, int):
         return f"{parent}[{key}]"
+    if key.isascii() and key.isidentifier():  # as nearly every key is
+        return f"{parent}.{key}" if parent else key
     if not key or not key.isprintable() or any(character in key for character in '.[]"'):
         return f"{parent}[{json.dumps(key)}]"
     return f"{parent}.{key}" if parent else key

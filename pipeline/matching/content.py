@@ -11,11 +11,14 @@ from openprogram.pipeline.matching.leaves import is_scalar, may_hold_symbols
 from openprogram.pipeline.matching.rules import VolatileRules
 from openprogram.pipeline.stages.compare import ComparisonRules
 
-__all__ = ["ContentIndex", "Outline", "outline"]
+__all__ = ["ContentIndex", "Form", "Outline", "outline"]
 
 _DIGEST_BYTES: Final = 16
 #: Recorded calls that are compared in full to find the nearest, of those that have most in common.
 _COMPARED: Final = 8
+#: Characters from which on a text is represented by its digest, and digests of so many texts are remembered.
+_LONG: Final = 200
+_REMEMBERED: Final = 100_000
 
 
 class Outline(NamedTuple):
@@ -25,9 +28,8 @@ class Outline(NamedTuple):
     parts: tuple[bytes, ...]  #: model, system prompt, tools, options, first and last message, number of messages
 
 
-def outline(request: dict[str, JsonValue], rules: ComparisonRules, volatile: VolatileRules) -> Outline:
+def outline(request: dict[str, JsonValue], form: "Form") -> Outline:
     """The outline of a redacted request. Raises: nothing."""
-    form = _Form(rules, volatile)
     context = request.get("context")
     if not isinstance(context, dict):
         context = {}
@@ -47,31 +49,38 @@ def _digest(value: JsonValue) -> bytes:
     return blake2b(canonical(value), digest_size=_DIGEST_BYTES).digest()
 
 
-class _Form:
+class Form:
     """A value with all left out that a comparison doesn't look at, and a mark in the place of each volatile value."""
 
     def __init__(self, rules: ComparisonRules, volatile: VolatileRules) -> None:
         self._rules, self._volatile = rules, volatile
+        # A path is only made where one may be named: nearly all of a request is below those.
+        self._above = {path[:end] for path in rules.ignored_paths for end in range(len(path) + 1)}
+        self._known: dict[bytes, str] = {}  # digest of a long text → its form: a conversation is looked at once
 
-    def of(self, value: JsonValue, path: str, *, free_form: bool = False, is_fixed: bool = False) -> JsonValue:
-        field = self._volatile.field_rule(path)
-        if field is not None and is_scalar(value):
-            return {"volatile": field, "type": type(value).__name__}
+    def of(self, value: JsonValue, path: str | None, *, free_form: bool = False, is_fixed: bool = False) -> JsonValue:
+        """The form of a value. `path`: None where no rule can name what stands there or below."""
+        if path is not None:
+            field = self._volatile.field_rule(path)
+            if field is not None and is_scalar(value):
+                return {"volatile": field, "type": type(value).__name__}
+            if not self._volatile.has_fields and path not in self._above:
+                path = None
         if isinstance(value, dict):
             return self._dict(value, path, free_form=free_form)
         if isinstance(value, list):
-            return [self.of(item, join_path(path, index), free_form=free_form) for index, item in enumerate(value)]
+            return [self.of(item, _join(path, index), free_form=free_form) for index, item in enumerate(value)]
         if isinstance(value, str):
-            return value if is_fixed else self._text(value)
+            return self._text(value, is_fixed=is_fixed)
         if isinstance(value, float):
             return value + 0.0  # -0.0 is equal to 0.0
         return value
 
-    def _dict(self, value: dict[str, JsonValue], path: str, *, free_form: bool) -> JsonValue:
+    def _dict(self, value: dict[str, JsonValue], path: str | None, *, free_form: bool) -> JsonValue:
         form: dict[str, JsonValue] = {}
         alike: list[JsonValue] = []  # members whose key holds a volatile value: several may come to the same
         for key, item in value.items():
-            place = join_path(path, key)
+            place = _join(path, key)
             if (not free_form and (key in self._rules.ignored_names or item is None)) or (
                 place in self._rules.ignored_paths
             ):
@@ -85,7 +94,20 @@ class _Form:
                 form[key] = member
         return [form, *sorted(alike, key=canonical)] if alike else form
 
-    def _text(self, text: str) -> str:
+    def _text(self, text: str, *, is_fixed: bool = False) -> str:
+        if len(text) < _LONG:
+            return text if is_fixed else self._marked(text)
+        key = _text_digest(text)
+        if is_fixed:
+            return key.hex()
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[key] = _text_digest(self._marked(text)).hex()
+        return known
+
+    def _marked(self, text: str) -> str:
         tokens = self._volatile.tokens(text)
         if not tokens:
             return text
@@ -94,6 +116,14 @@ class _Form:
             parts += [text[end : token.start], f"\0{token.rule}\0"]
             end = token.end
         return "".join([*parts, text[end:]])
+
+
+def _join(path: str | None, key: str | int) -> str | None:
+    return None if path is None else join_path(path, key)
+
+
+def _text_digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 class ContentIndex:
@@ -106,8 +136,7 @@ class ContentIndex:
         self,
         call_count: int,
         request: Callable[[int], dict[str, Any]],
-        rules: ComparisonRules,
-        volatile: VolatileRules,
+        form: Form,
     ) -> None:
         self._parts: list[tuple[bytes, ...]] = []
         self._unused: dict[bytes, deque[int]] = {}
@@ -115,7 +144,7 @@ class ContentIndex:
         self._is_used = [False] * call_count
         known: dict[bytes, bytes] = {}  # one object for a digest that many calls share, such as the model's
         for call_index in range(call_count):
-            found = outline(request(call_index), rules, volatile)
+            found = outline(request(call_index), form)
             self._unused.setdefault(found.whole, deque()).append(call_index)
             self._parts.append(tuple(known.setdefault(part, part) for part in found.parts))
 

@@ -8,7 +8,7 @@ from openprogram.pipeline.log.reader import Recording, unchanged
 from openprogram.pipeline.matching.answers import bind_answer
 from openprogram.pipeline.matching.bindings import Binding, Bindings, Contradiction
 from openprogram.pipeline.matching.comparison import Compared, SymbolComparison
-from openprogram.pipeline.matching.content import ContentIndex, outline
+from openprogram.pipeline.matching.content import ContentIndex, Form, outline
 from openprogram.pipeline.request_parts import RequestText
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, find_first_difference
 
@@ -52,10 +52,11 @@ class PolicyMatcher:
         self._volatile = recording.policy.rules()
         self._bindings = Bindings(self._volatile)
         self._comparison = SymbolComparison(self._bindings, rules) if self._volatile.rules else None
+        self._form = Form(rules, self._volatile)
         self._next_call_index = 0
         self._index: ContentIndex | None = None
         if recording.policy.match == "content":
-            self._index = ContentIndex(recording.call_count, request, rules, self._volatile)
+            self._index = ContentIndex(recording.call_count, request, self._form)
 
     @property
     def is_used_up(self) -> bool:
@@ -75,7 +76,7 @@ class PolicyMatcher:
 
     def _by_content(self, request: RequestText, index: ContentIndex) -> Answered | Unmatched:
         incoming = request.value()
-        found = outline(incoming, self._rules, self._volatile)
+        found = outline(incoming, self._form)
         first: Unmatched | None = None
         for call_index in index.unused(found.whole):
             compared = self._compare(call_index, incoming)

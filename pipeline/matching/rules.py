@@ -117,6 +117,11 @@ class VolatileRules:
         self._patterns = [(index, rule) for index, rule in enumerate(self.rules) if rule.pattern is not None]
         self._fields = [(index, rule.field) for index, rule in enumerate(self.rules) if rule.field is not None]
 
+    @property
+    def has_fields(self) -> bool:
+        """Whether any rule names field paths."""
+        return bool(self._fields)
+
     def field_rule(self, path: str) -> int | None:
         """The index of the first rule that names this field path, or None."""
         for index, field in self._fields:

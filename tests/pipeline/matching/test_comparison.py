@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.matching.bindings import Bindings
 from openprogram.pipeline.matching.comparison import Compared, SymbolComparison
-from openprogram.pipeline.matching.content import outline
+from openprogram.pipeline.matching.content import Form, outline
 from openprogram.pipeline.matching.rules import VolatileRules
 from openprogram.pipeline.stages.compare import ComparisonRules, find_first_difference
 from tests.pipeline.matching.json_values import IDS, RULES, requests
@@ -70,13 +70,12 @@ def test_any_one_to_one_renaming_is_equal(request: Any, order: list[str]) -> Non
 @given(recorded=requests, incoming=requests, order=st.permutations(IDS))
 def test_equal_requests_have_equal_outlines(recorded: Any, incoming: Any, order: list[str]) -> None:
     names = {ord(old): new for old, new in zip(IDS, order, strict=True)}
-    volatile = VolatileRules(RULES)
+    form, exact = Form(COMPARISON, VolatileRules(RULES)), Form(COMPARISON, VolatileRules([]))
     for other in (incoming, renamed(recorded, names)):
         if session(*RULES).compare(recorded, other, 0).difference is None:
-            assert outline(recorded, COMPARISON, volatile).whole == outline(other, COMPARISON, volatile).whole
-        exact = VolatileRules([])
+            assert outline(recorded, form).whole == outline(other, form).whole
         is_equal = find_first_difference(recorded, other, COMPARISON) is None
-        assert is_equal == (outline(recorded, COMPARISON, exact).whole == outline(other, COMPARISON, exact).whole)
+        assert is_equal == (outline(recorded, exact).whole == outline(other, exact).whole)
 
 
 @given(text=st.lists(st.sampled_from(IDS), max_size=8), other=st.lists(st.sampled_from(IDS), max_size=8))
