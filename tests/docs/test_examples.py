@@ -1,10 +1,12 @@
 """The code in README and docs runs as it stands there."""
 
 import ast
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,34 @@ def test_a_providers_own_page_makes_a_provider_that_records(tmp_path: Path) -> N
     (tmp_path / "program.py").write_text(own + register + program, "utf-8")
     finished = run(tmp_path, "program.py")
     assert finished.stdout == "you said 'hi'\n", finished.stderr
+
+
+def test_the_team_gets_its_answers_whoever_is_ready_first(tmp_path: Path) -> None:
+    write_named_blocks(CHECKOUT / "docs" / "how-to" / "concurrent-agents.md", tmp_path)
+    recorded = run(tmp_path, "team.py")
+    assert recorded.returncode == 0, recorded.stderr
+    for _ in range(5):
+        assert run(tmp_path, "replay_team.py").stdout == recorded.stdout
+
+
+def test_the_shop_pays_for_the_order_of_its_own_run(tmp_path: Path) -> None:
+    page = CHECKOUT / "docs" / "how-to" / "volatile-ids.md"
+    write_named_blocks(page, tmp_path)
+    recorded = run(tmp_path, "shop.py")
+    assert re.fullmatch(r"Done: [0-9a-f-]{36} is paid\.\n", recorded.stdout), recorded.stderr
+    finished = run(tmp_path, "replay_shop.py")
+    (shown,) = blocks(page, "text")
+    assert re.sub(r"'[0-9a-f-]{36}'", "'…'", finished.stdout) == shown, finished.stderr
+
+
+@pytest.mark.parametrize("name", ["concurrent-agents", "volatile-ids"])
+def test_a_projects_settings_are_what_a_recording_begins_with(tmp_path: Path, name: str) -> None:
+    page = CHECKOUT / "docs" / "how-to" / f"{name}.md"
+    (settings,) = blocks(page, "toml")
+    (tmp_path / "pyproject.toml").write_text(settings, "utf-8")
+    finished = run(tmp_path, "-m", "openprogram", "recordings", "record", "--name", "first")
+    assert finished.returncode == 0, finished.stderr
+    header = json.loads((tmp_path / "state" / "recordings" / "first.jsonl").read_text("utf-8"))
+    assert {key: header[key] for key in ("match", "volatile") if key in header} == tomllib.loads(settings)["tool"][
+        "openprogram"
+    ]
