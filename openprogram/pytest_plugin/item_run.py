@@ -143,6 +143,7 @@ class ItemRun:
             running.close()
 
     def _finish_recording(self, record: RecordItem, *, passed: bool) -> None:
+        self.counts = {"mode": "not kept"}
         if passed:
             record.keep()
             self.counts = {"mode": "record"}

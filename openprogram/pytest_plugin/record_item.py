@@ -1,7 +1,7 @@
 """A test that is recorded: into a file beside the recording, which replaces it if the test passes."""
 
+import itertools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal
 
 from openprogram.errors import OpenProgramError
@@ -65,15 +65,14 @@ class RecordItem:
         """What `make_provider` makes, recorded."""
         return RecordingProvider(make_provider(), self._sink)
 
-    def keep(self) -> int:
-        """Let the new recording take the place of the old one, and count its calls.
+    def keep(self) -> None:
+        """Let the new recording take the place of the old one.
 
         Raises RecordingFileError: it is not whole, such as where a call goes on after the test; then it is set aside.
         """
         self._sink.close()
         try:
-            with read_recording_file(self._partial) as recording:
-                count = recording.call_count
+            read_recording_file(self._partial).close()
         except BaseException:
             self.set_aside()
             raise
@@ -82,14 +81,19 @@ class RecordItem:
             self.path.with_name(self.path.name + COMPRESSED_SUFFIX).unlink(missing_ok=True)
             self._failed.unlink(missing_ok=True)
             sync_folder(self.path)
-        return count
 
-    def set_aside(self) -> Path:
-        """Leave the old recording in place and the new one beside it."""
+    def set_aside(self) -> None:
+        """Leave the old recording in place and the new one, if it has calls, beside it."""
+        if self._recorded_nothing():
+            self.drop()
+            return
         self._sink.close()
         with file_errors(self._failed, "replace"):
             self._partial.replace(self._failed)
-        return self._failed
+
+    def _recorded_nothing(self) -> bool:
+        with file_errors(self._partial, "read"), self._partial.open("rb") as stream:
+            return sum(1 for _ in itertools.islice(stream, 2)) < 2  # the header alone
 
     def drop(self) -> None:
         """Forget what was recorded: the test did not run."""

@@ -8,9 +8,8 @@ from types import TracebackType
 
 import pytest
 
-from openprogram.errors import OpenProgramError
-from openprogram.pipeline.errors import PipelineError
-from openprogram.pytest_plugin.guard import Attempt
+from openprogram.pipeline.errors import PipelineError, ReplayMismatch
+from openprogram.pytest_plugin.guard import Attempt, LiveAttempt
 from openprogram.pytest_plugin.places import is_users, show_places
 from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
 from openprogram.pytest_plugin.replay_item import ReplayItem
@@ -51,9 +50,10 @@ def describe_error(item: pytest.Item, error: Exception) -> str:
 
 
 def hide_internals(error: pytest.ExceptionInfo[BaseException]) -> None:
-    """Show the user's own lines of a traceback that ends in ours."""
-    if not isinstance(error.value, PipelineError | OpenProgramError):
+    """Of a failure that our section explains, show the user's own lines, and no advice that is none for a test."""
+    if not isinstance(error.value, ReplayMismatch | LiveAttempt):
         return
+    error.value.__notes__ = []  # what to do next is in the section, for this test
     entries, entry = [], error.value.__traceback__
     while entry is not None:
         entries.append(entry)

@@ -11,7 +11,8 @@ def summary_line(counts: Sequence[Mapping[str, int | str]]) -> str:
     modes = Counter(str(one["mode"]) for one in counts)
     calls = {name: sum(int(one.get(name, 0)) for one in counts) for name in ("exact", "symbol-bound", "unused")}
     tests = f"{modes['replay']} replayed, {modes['record']} recorded"
-    rest = [f"{modes[mode]} {word}" for mode, word in (("off", "live"), ("none", "not started")) if modes[mode]]
+    words = {"not kept": "recorded and not kept", "off": "live", "none": "not started"}
+    rest = [f"{modes[mode]} {word}" for mode, word in words.items() if modes[mode]]
     return f"recordings: {', '.join([tests, *rest])}; calls: " + ", ".join(
         f"{count} {name}" for name, count in calls.items()
     )

@@ -1,0 +1,81 @@
+"""The pages on pytest, followed to the letter."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.test_examples import CHECKOUT, blocks, run, write_named_blocks
+from tests.shared_data import shared
+
+HOW_TO = CHECKOUT / "docs" / "how-to"
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+def _edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf-8")
+
+
+def test_from_nothing_to_a_recorded_test_that_catches_a_change(tmp_path: Path) -> None:
+    page = HOW_TO / "pytest.md"
+    write_named_blocks(page, tmp_path)
+    (tmp_path / "conftest.py").unlink()  # stands for a setting, further down the page
+    assert run(tmp_path, *PYTEST).returncode == 1
+    assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
+    assert (tmp_path / "recordings" / "test_shop" / "test_lamps.jsonl").exists()
+    assert run(tmp_path, *PYTEST).returncode == 0
+    _edit(tmp_path / "test_shop.py", "Do you have lamps?", "Do you have any lamps?")
+    finished = run(tmp_path, *PYTEST)
+    assert finished.returncode == 1
+    (shown,) = [text for text in blocks(page, "text") if "replay mismatch" in text]
+    assert shown in finished.stdout, finished.stdout
+
+
+def test_settings_in_a_conftest_hold(tmp_path: Path) -> None:
+    write_named_blocks(HOW_TO / "pytest.md", tmp_path)
+    assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
+    recording = tmp_path / "model_calls" / "test_shop" / "test_lamps.jsonl"
+    assert '"match":"content"' in recording.read_text("utf-8").splitlines()[0]
+    assert run(tmp_path, *PYTEST).returncode == 0
+
+
+def test_a_tool_loop_replays_and_a_changed_tool_is_caught(tmp_path: Path) -> None:
+    page = HOW_TO / "testing-a-tool-loop.md"
+    write_named_blocks(page, tmp_path)
+    assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
+    finished = run(tmp_path, *PYTEST)
+    assert "calls: 2 exact" in finished.stdout, finished.stdout
+    _edit(tmp_path / "orders.py", '"packed, leaves tomorrow"', '"on hold"')
+    finished = run(tmp_path, *PYTEST)
+    assert finished.returncode == 1
+    (shown,) = blocks(page, "text")
+    assert shown in finished.stdout, finished.stdout
+
+
+def test_a_suite_moves_from_the_vendors_sdk_by_the_page(tmp_path: Path) -> None:
+    case = shared("wire", "cases", "mistral-chat", "tool-loop-4.json")
+    write_named_blocks(HOW_TO / "from-pytest-recording.md", tmp_path)
+    server = subprocess.Popen(
+        [sys.executable, str(shared("wire", "serve.py")), str(case)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        environ = {
+            **os.environ,
+            "OPENPROGRAM_HOME": str(tmp_path / "state"),
+            "MISTRAL_URL": url,
+            "MISTRAL_API_KEY": "not-a-key",
+        }
+        command = [sys.executable, *PYTEST, "--recording-mode=record"]
+        recorded = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    finally:
+        server.kill()
+        server.communicate()
+    assert recorded.returncode == 0, recorded.stdout
+    environ.pop("MISTRAL_API_KEY")
+    replayed = subprocess.run(command[:-1], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert replayed.returncode == 0, replayed.stdout
+    assert "recordings: 1 replayed, 0 recorded; calls: 2 exact" in replayed.stdout
