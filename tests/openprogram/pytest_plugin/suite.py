@@ -105,6 +105,10 @@ class Suite:
         assert program == "python"
         return self._run([sys.executable, *arguments], cwd or self.folder)
 
+    def run_program(self, *arguments: str) -> Finished:
+        """A program of the user's, in place of pytest."""
+        return self._run([sys.executable, *arguments], self.folder)
+
     def _run(self, command: list[str], cwd: Path) -> Finished:
         environ = {
             **os.environ,
