@@ -36,7 +36,7 @@ def header(command: Command, name: str) -> dict[str, object]:
             "content",
             ["uuid", "iso-time", "tmp-path", r"regex:order-(\d+)"],
         ),
-        (["--volatile", r"regex:a{1,3}-([x,y]+)\,,uuid"], None, [r"regex:a{1,3}-([x,y]+)\,", "uuid"]),
+        (["--volatile", r"regex:a{1,3}-([x,y]{2})\,,uuid"], None, [r"regex:a{1,3}-([x,y]{2})\,", "uuid"]),
         (["--volatile", "uuid", "--volatile", "tmp-path"], None, ["uuid", "tmp-path"]),
         (["--volatile", 'field:options.metadata["a,b"],uuid'], None, ['field:options.metadata["a,b"]', "uuid"]),
     ],
