@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from openprogram.providers.api_registry import ApiProvider
-from openprogram.providers.vendors.apis import VENDOR_APIS, MissingExtra, Service, VendorApi
+from openprogram.providers.vendors.apis import VENDOR_APIS, MissingExtra, VendorApi
 from openprogram.providers.vendors.provider import Timeouts, VendorProvider
+from openprogram.providers.vendors.services import Service
 
 __all__ = ["VENDOR_APIS", "MissingExtra", "Service", "Timeouts", "VendorApi", "VendorProvider", "vendor_providers"]
 

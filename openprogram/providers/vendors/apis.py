@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
+from openprogram.providers.types import Model
+from openprogram.providers.vendors.services import ANTHROPIC, AWS, COMPATIBLE, MISTRAL, OPENAI, Service
+
 if TYPE_CHECKING:  # the protocol's signatures name pydantic-ai's types; importing this table must not load them
     from openprogram.providers.vendors.dialect import Dialect
 
@@ -30,21 +33,13 @@ class MissingExtra(ImportError):
 
 
 @dataclass(frozen=True)
-class Service:
-    """Where an api is served, for models that name no other place, and the environment variable with the key for it."""
-
-    base_url: str
-    key_variable: str
-
-
-@dataclass(frozen=True)
 class VendorApi:
     """One api.
 
     `extra`: the extra with its SDK. `module`: the dialect's module, below this package. `service`: the vendor's own;
-    `services`: others, by `model.provider`, so that a key which was made for one company is not sent to another.
-    `keyless_elsewhere`: servers that are none of these often want no key, so a call to them goes out without one.
-    `finds_credentials`: without a key, the dialect looks for credentials of another kind.
+    `services`: others with a server for this api, by `model.provider`. `keyless_elsewhere`: servers of others often
+    want no key, so a call to them goes out without one. `finds_credentials`: without a key, the dialect looks for
+    credentials of another kind.
     """
 
     api: str
@@ -55,9 +50,15 @@ class VendorApi:
     keyless_elsewhere: bool = False
     finds_credentials: bool = False
 
-    def service_of(self, provider: str) -> Service:
-        """The service behind the name of a provider; the vendor's own where it isn't known."""
-        return self.services.get(provider, self.service)
+    def server(self, model: Model) -> str:
+        """The base URL that a call to `model` goes to; "" where the dialect finds one.
+
+        Raises ValueError: customers of the model's provider have a server each, and the model names none.
+        """
+        service = self.services.get(model.provider, self.service)
+        if not (model.base_url or service.base_url or self.finds_credentials):
+            raise ValueError(f"models of {model.provider!r} need a base_url: each customer has a server of their own")
+        return model.base_url or service.base_url
 
     def load(self) -> "Dialect":
         """The dialect; imports pydantic-ai and the SDK. Raises MissingExtra: one of them is not installed."""
@@ -68,52 +69,40 @@ class VendorApi:
             raise MissingExtra(self.api, self.extra) from error
 
 
-_OPENAI = Service("https://api.openai.com/v1", "OPENAI_API_KEY")
-
-#: Others that speak OpenAI's protocols, by `model.provider`.
-_COMPATIBLE = MappingProxyType(
-    {
-        "deepseek": Service("https://api.deepseek.com", "DEEPSEEK_API_KEY"),
-        "groq": Service("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-        "openrouter": Service("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        "perplexity": Service("https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
-    }
-)
-
 VENDOR_APIS = (
     VendorApi(
         api="anthropic-messages",
         extra="anthropic",
         module="anthropic_messages",
-        service=Service("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        service=ANTHROPIC,
     ),
     VendorApi(
         api="openai-completions",
         extra="openai",
         module="openai_completions",
-        service=_OPENAI,
-        services=_COMPATIBLE,
+        service=OPENAI,
+        services=COMPATIBLE,
         keyless_elsewhere=True,
     ),
     VendorApi(
         api="openai-responses",
         extra="openai",
         module="openai_responses",
-        service=_OPENAI,
-        services=_COMPATIBLE,
+        service=OPENAI,
+        services=COMPATIBLE,
         keyless_elsewhere=True,
     ),
     VendorApi(
         api="bedrock-converse-stream",
         extra="bedrock",
         module="bedrock_converse_stream",
-        service=Service("", "AWS_BEARER_TOKEN_BEDROCK"),  # a server per region
+        service=AWS,
         finds_credentials=True,
     ),
     VendorApi(
         api="mistral-conversations",
         extra="mistral",
         module="mistral_conversations",
-        service=Service("https://api.mistral.ai", "MISTRAL_API_KEY"),
+        service=MISTRAL,
     ),
 )

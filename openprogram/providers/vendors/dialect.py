@@ -31,7 +31,7 @@ class Endpoint:
     """Where a call connects, as whom, and how long it waits. `api_key` None: there is none.
 
     `connect_s`, `read_s`: seconds until there is a connection, and until the next bytes. `environ`: for vendors whose
-    credentials are more than a key.
+    credentials are more than a key. `key_header`: where the key goes, if not into `Authorization`.
     """
 
     base_url: str
@@ -39,6 +39,7 @@ class Endpoint:
     connect_s: float
     read_s: float
     environ: Mapping[str, str]
+    key_header: str | None = None
 
     @property
     def timeout(self) -> httpx2.Timeout:

@@ -1,7 +1,7 @@
 """OpenAI's client, for the two apis that it serves."""
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
@@ -23,12 +23,19 @@ def is_openai(base_url: str) -> bool:
 
 
 def client_arguments(endpoint: Endpoint, http: httpx2.AsyncClient) -> dict[str, Any]:
-    """What `AsyncOpenAI` is built from: over `http`, without retries, and without a key where there is none."""
-    if endpoint.api_key is None:
+    """What `AsyncOpenAI` is built from: over `http`, without retries, and without a key where there is none.
+
+    A query in the base URL, such as Azure's `?api-version=`, goes with each request.
+    """
+    key, url = endpoint.api_key, urlsplit(endpoint.base_url)
+    in_header = {endpoint.key_header: key} if endpoint.key_header and key else {}
+    if key is None or in_header:
         http.event_hooks = {**http.event_hooks, "request": [_leave_out_key]}
     return {
-        "api_key": endpoint.api_key or _NO_KEY,
-        "base_url": endpoint.base_url,
+        "api_key": _NO_KEY if key is None or in_header else key,
+        "base_url": url._replace(query="").geturl(),
+        "default_query": dict(parse_qsl(url.query)),
+        "default_headers": in_header,
         "max_retries": 0,
         "timeout": endpoint.timeout,
         "http_client": http,

@@ -19,6 +19,7 @@ from openprogram.providers.types import (
     StreamOptions,
 )
 from openprogram.providers.vendors.apis import VendorApi
+from openprogram.providers.vendors.services import Service, service_behind
 
 __all__ = ["Timeouts", "VendorProvider"]
 
@@ -77,15 +78,14 @@ class VendorProvider:
         from openprogram.providers.vendors.reply import Reply
 
         reply = Reply(model, dialect, self._now_ms)
-        service = self._api.service_of(model.provider)
-        base_url = model.base_url or service.base_url
-        key = options.api_key or self._environ.get(service.key_variable) or None
-        elsewhere = urlsplit(base_url).hostname != urlsplit(service.base_url).hostname
-        if key is None and not self._api.finds_credentials and not (elsewhere and self._api.keyless_elsewhere):
-            message = f"no API key for {model.provider!r}: set {service.key_variable}, or give options.api_key"
-            yield reply.failed(Failure("auth", message, retryable=False))
+        base_url = self._api.server(model)
+        service = service_behind(base_url, model.provider, self._api.service) if base_url else self._api.service
+        key = options.api_key or self._key_of(service)
+        if key is None and not self._may_go_without(base_url, service):
+            yield reply.failed(Failure("auth", self._no_key(model, base_url, service), retryable=False))
             return
-        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s, self._environ)
+        header = service.key_header if service else None
+        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s, self._environ, header)
         call = VendorCall(dialect, model, context, options, endpoint)
         try:
             async with call:
@@ -99,3 +99,20 @@ class VendorProvider:
         # The response is closed by now: whoever sees the terminal event may go on at once.
         for last in ends:
             yield last
+
+    def _key_of(self, service: Service | None) -> str | None:
+        return (self._environ.get(service.key_variable) if service else None) or None
+
+    def _may_go_without(self, base_url: str, service: Service | None) -> bool:
+        if self._api.finds_credentials or (service and service.keyless):
+            return True
+        own_server = service is not None and service.is_at(urlsplit(base_url).hostname or "")
+        return self._api.keyless_elsewhere and not own_server
+
+    def _no_key(self, model: Model, base_url: str, service: Service | None) -> str:
+        if service is not None:
+            return f"no API key for {model.provider!r}: set {service.key_variable}, or give options.api_key"
+        return (
+            f"no API key for {model.provider!r}: give options.api_key. "
+            f"Whose server {urlsplit(base_url).hostname!r} is isn't known, so no key of the environment goes there"
+        )
