@@ -137,3 +137,56 @@ def test_an_interrupted_recording_is_set_aside_and_everything_is_put_back(suite:
         finished = suite.run_program("program.py", "-p", "openprogram", f"--recording-mode={mode}")
         assert finished.status == 2, finished
         assert suite.files() == [f"recordings/test_a/test_one.jsonl{'.failed' if mode == 'record' else ''}"]
+
+
+def test_matching_policies_of_a_marker_hold_in_the_replay(suite: Suite) -> None:
+    test = """
+        import asyncio
+        import uuid
+        import pytest
+        from agent import ask
+
+        async def both():
+            await asyncio.gather(*(ask(word) for word in WORDS))
+
+        @pytest.mark.recording(match="content")
+        def test_any_order():
+            asyncio.run(both())
+
+        @pytest.mark.recording
+        def test_order():
+            asyncio.run(both())
+
+        @pytest.mark.recording(volatile=["uuid"])
+        def test_ids():
+            asyncio.run(ask(f"what of {uuid.uuid4()}?"))
+    """
+    suite.write(test_a=test.replace("WORDS", "'ab'"))
+    assert suite.run("--recording-mode=record").outcomes == {"passed": 3}
+    suite.write(test_a=test.replace("WORDS", "'ba'"))
+    finished = suite.run()
+    assert finished.outcomes == {"passed": 2, "failed": 1}, finished
+    assert "calls: 3 exact, 1 symbol-bound, 1 unused" in finished.text  # in order, only `a` found its answer
+
+
+def test_what_a_killed_run_left_is_replaced_and_a_recording_that_is_not_whole_is_not_kept(suite: Suite) -> None:
+    suite.write(test_a=ONE)
+    folder = suite.folder / "recordings" / "test_a"
+    folder.mkdir(parents=True)
+    (folder / "test_one.jsonl.partial").write_text("half a li")
+    assert suite.run("--recording-mode=record").outcomes == {"passed": 1}
+    assert suite.files() == ["recordings/test_a/test_one.jsonl"]
+    before = (folder / "test_one.jsonl").read_bytes()
+    suite.write(
+        test_a=ONE
+        + """
+        file = open("recordings/test_a/test_one.jsonl.partial", "a")
+        file.write("something else wrote into it\\n")
+        file.close()
+"""
+    )
+    finished = suite.run("--recording-mode=rewrite")
+    assert finished.outcomes == {"passed": 1, "error": 1}, finished
+    assert "test_one.jsonl.partial, line" in finished.text
+    assert (folder / "test_one.jsonl").read_bytes() == before
+    assert suite.files("*.failed") == ["recordings/test_a/test_one.jsonl.failed"]
