@@ -26,6 +26,7 @@ from openprogram.contracts.pins import check_pins
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.providers.types import Model
+from openprogram.scenarios.builtin_tools import CURRENT_TIME, CURRENT_TIME_OPERATION
 from openprogram.scenarios.errors import ScenarioError
 from openprogram.scenarios.operations import Operation, PureTool, declared_in
 from openprogram.scenarios.scenario import Scenario
@@ -70,8 +71,9 @@ def load_scenario(path: Path) -> ScenarioFolder:
         system_prompt=_system_prompt(path, settings),
         turns=settings.turns,
         contracts=contracts,
-        resources=InitialResources(dict(_resources(path / "resources"))),
-        operations={answer.tool: answer for answer in answers if isinstance(answer, Operation)},
+        resources=InitialResources(dict(_resources(path / "resources")) | _credentials(settings)),
+        operations={answer.tool: answer for answer in answers if isinstance(answer, Operation)}
+        | ({CURRENT_TIME.name: CURRENT_TIME_OPERATION} if settings.current_time else {}),
         pure={answer.tool: answer for answer in answers if isinstance(answer, PureTool)},
         budgets=settings.budgets,
         ends_after=frozenset(settings.ends_after),
@@ -105,6 +107,8 @@ def _contracts(path: Path, settings: ScenarioSettings, operations: ModuleType | 
         if contract.name in found:
             raise ScenarioError(path=file, reason=f"a contract of {contract.name!r} stands elsewhere too")
         found[contract.name] = contract
+    if settings.current_time:
+        found[CURRENT_TIME.name] = CURRENT_TIME
     check_pins(folder / "pins.json", found.values())
     missing = [name for name in settings.tools if name not in found]
     if missing:
@@ -119,6 +123,10 @@ def _declared_contracts(module: ModuleType | None) -> Iterator[Contract]:
                 yield contract_of(value)
             except LookupError:
                 continue
+
+
+def _credentials(settings: ScenarioSettings) -> dict[str, dict[str, str]]:
+    return {"credentials": dict(settings.credentials)} if settings.credentials else {}
 
 
 def _resources(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:

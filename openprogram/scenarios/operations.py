@@ -81,12 +81,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class PureTool:
-    """A pure tool's function. `implementation`: its own revision, part of the key of what it returned."""
+    """A pure tool's function. `implementation`: its own revision, part of the key of what it returned.
+
+    `environment`: `any`, or the interpreter that its results depend on, such as `python-3.11`.
+    """
 
     tool: str
     revision: str
     implementation: str
     function: PureFunction
+    environment: str = "any"
 
 
 def operation(tool: str, revision: str = "1") -> Callable[[F], F]:
@@ -99,11 +103,11 @@ def operation(tool: str, revision: str = "1") -> Callable[[F], F]:
     return declare
 
 
-def pure(tool: str, revision: str = "1", implementation: str = "1") -> Callable[[F], F]:
-    """The function below really runs for calls of `tool`; raise `implementation` when it is changed."""
+def pure(tool: str, revision: str = "1", implementation: str = "1", environment: str = "any") -> Callable[[F], F]:
+    """The function below really runs for calls of `tool`; raise `implementation` when it is changed. See PureTool."""
 
     def declare(function: F) -> F:
-        setattr(function, _ATTRIBUTE, PureTool(tool, revision, implementation, function))
+        setattr(function, _ATTRIBUTE, PureTool(tool, revision, implementation, function, environment))
         return function
 
     return declare

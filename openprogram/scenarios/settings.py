@@ -146,7 +146,8 @@ class ExpectSettings(_Settings):
 class ScenarioSettings(_Settings):
     """The whole file. `start`: with a zone. `tools`: contracts in use; empty: all in the folder.
 
-    `credentials`: synthetic ones, by name; they are what tools and authorisation paths get, and valid nowhere.
+    `current_time`: adds a tool that tells scenario time. `credentials`: synthetic ones, by name; they are what tools
+    and authorisation paths get, as resources `credentials/NAME`, and valid nowhere.
     `workspace`: the base tree, for runs with a workspace.
     """
 
@@ -163,6 +164,7 @@ class ScenarioSettings(_Settings):
     turns: tuple[str, ...] = Field(min_length=1)
     tools: tuple[str, ...] = ()
     ends_after: tuple[str, ...] = ()
+    current_time: bool = False
     budgets: Budgets = Budgets()
     provider: ProviderSettings | None = None
     credentials: dict[str, str] = Field(default_factory=dict)

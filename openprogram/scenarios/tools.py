@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, assert_never
 
 from openprogram.agent.tools import ToolOutput
@@ -26,6 +27,7 @@ from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.observation import Observation, project
 from openprogram.scenarios.operations import ToolError
 from openprogram.scenarios.playing import play
+from openprogram.scenarios.pure_tools import PureOutputs
 from openprogram.scenarios.scenario import Scenario
 from openprogram.world.chance import Chance
 from openprogram.world.world import World
@@ -46,6 +48,7 @@ class Stage:
     chance: Chance
     journal: Journal
     approvals: Approvals
+    pure_outputs: PureOutputs = field(default_factory=PureOutputs)
     ledger: Ledger = field(default_factory=Ledger)
     calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter)
@@ -168,7 +171,10 @@ class ScenarioTool:
             tool = scenario.pure[name]
             self._check_revision(tool.revision, number)
             source = f"pure:{name}@{revision}#{tool.implementation}"
-            return self._events(lambda: [Result(value=tool.function(arguments))], number), source
+            expected = self._expected_output(arguments)
+            outputs = self._stage.pure_outputs
+            run = partial(outputs.run, tool, arguments, expected, number)
+            return self._events(lambda: [Result(value=run())], number), source
         if name in scenario.operations:
             operation = scenario.operations[name]
             self._check_revision(operation.revision, number)
@@ -192,6 +198,12 @@ class ScenarioTool:
             failure = f"{type(error).__name__}: {error}"
             raise OperationFailed(tool=self._contract.name, failure=failure, call=number) from error
         return numbered(events)
+
+    def _expected_output(self, arguments: dict[str, Any]) -> str | None:
+        """The digest of what a fixture of this pure tool says it returns; None where none has this call."""
+        _, match = self.look_up(arguments)
+        end = match.fixture.events[-1] if isinstance(match, Found) else None
+        return digest(end.value) if isinstance(end, Result) else None
 
     def look_up(self, arguments: dict[str, Any]) -> tuple[FixtureKey, Match]:
         """The key of a call made now, and the fixture that answers it, or why none does. Counts as no call."""
