@@ -7,7 +7,7 @@ ModelEvents of the next attempt follow.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from openprogram.providers.types import AssistantMessage, AssistantMessageEvent, Message, ToolCall, ToolResultMessage
 
@@ -23,9 +23,11 @@ __all__ = [
     "TurnStarted",
 ]
 
-#: Why a run ended: the model had nothing more to ask for, its answer was cut off, the provider failed, or a limit
-#: was reached.
-FinishReason: TypeAlias = Literal["stop", "length", "provider_error", "turn_limit", "token_limit", "time_limit"]
+#: Why a run ended: the model had nothing more to ask for, its answer was cut off, the provider failed, the answer
+#: does not fit the form that was asked for, or a limit was reached.
+FinishReason: TypeAlias = Literal[
+    "stop", "length", "provider_error", "invalid_answer", "turn_limit", "token_limit", "time_limit"
+]
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,18 @@ class AgentFinished:
     @property
     def text(self) -> str:
         """The text of the last answer; "" where there is none."""
-        answers = (message for message in reversed(self.messages) if isinstance(message, AssistantMessage))
-        return next((answer.text for answer in answers), "")
+        answer = self._answer
+        return "" if answer is None else answer.text
+
+    @property
+    def parsed(self) -> Any:
+        """The value of the last answer, where `options.response_format` asked for one and it fits; None otherwise."""
+        answer = self._answer
+        return None if answer is None else answer.parsed
+
+    @property
+    def _answer(self) -> AssistantMessage | None:
+        return next((message for message in reversed(self.messages) if isinstance(message, AssistantMessage)), None)
 
 
 AgentEvent: TypeAlias = (

@@ -16,15 +16,22 @@ class Limits:
     messages has its result. `max_seconds`, on the event loop's clock and including the consumer's own time, stops
     what is running; an unfinished tool call gets a result that says so.
 
+    `max_corrections`: how often an answer that does not fit `options.response_format` goes back to the model with what
+    is wrong with it, each a turn of its own.
+
     Raises ValueError: a bound that isn't positive.
     """
 
     max_turns: int | None = 100
     max_total_tokens: int | None = None
     max_seconds: float | None = None
+    max_corrections: int = 2
 
     def __post_init__(self) -> None:
-        for name, bound in vars(self).items():
+        if self.max_corrections < 0:
+            raise ValueError(f"max_corrections is {self.max_corrections}: give 0 or more")
+        for name in ("max_turns", "max_total_tokens", "max_seconds"):
+            bound = getattr(self, name)
             if bound is not None and not bound > 0:
                 raise ValueError(f"{name} is {bound}: a limit is positive, or None for no limit")
 

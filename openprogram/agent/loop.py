@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from anyio import create_task_group, move_on_after
 
 from openprogram.agent.agent_run import AgentRun, Emit
+from openprogram.agent.corrections import correction
 from openprogram.agent.events import (
     AgentFinished,
     AttemptFailed,
@@ -114,6 +115,7 @@ class _Loop:
         self._messages: list[Message] = []
         self._failed_attempts: list[AttemptFailed] = []
         self._total_tokens = 0
+        self._corrections_left = limits.max_corrections
 
     async def run(self, emit: Emit) -> AgentFinished:
         """All turns, within the time limit."""
@@ -137,8 +139,14 @@ class _Loop:
                 return "provider_error"
             if message.stop_reason == "length":
                 return "length"
-            if not calls and not message.paused:  # a paused answer goes on when it is sent back
+            if calls or message.paused:  # a paused answer goes on when it is sent back
+                continue
+            if message.parse_error is None:
                 return "stop"
+            if self._corrections_left == 0:
+                return "invalid_answer"
+            self._corrections_left -= 1
+            self._messages.append(correction(message, self._now_ms()))
         raise AssertionError("count() does not end")
 
     async def _call_model(self, turn: int, emit: Emit) -> AssistantMessage:

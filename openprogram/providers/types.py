@@ -203,7 +203,8 @@ class AssistantMessage(_Boundary):
     A failed call is a message too: `stop_reason` is `error`, `error_reason` one of ErrorReason,
     `error_retryable` whether trying again can help, `error_retry_after_s` the wait that the provider asked for
     in seconds. `paused`: the vendor stopped in the middle of its own work and goes on when it is sent the conversation
-    with this message at its end.
+    with this message at its end. `parsed`: the answer's value where the call asked for JSON (`response_format`) and the
+    answer fits its schema; otherwise `parse_error` says why not. An answer that only calls tools has neither.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -219,6 +220,8 @@ class AssistantMessage(_Boundary):
     error_retryable: bool | None = None
     error_retry_after_s: float | None = None
     paused: bool | None = Field(default=None, exclude_if=_is_none)
+    parsed: Any = Field(default=None, exclude_if=_is_none)
+    parse_error: str | None = Field(default=None, exclude_if=_is_none)
 
     @property
     def text(self) -> str:
@@ -297,8 +300,12 @@ class Model(_Boundary):
 class StreamOptions(_Boundary):
     """How one call is made. None leaves a choice to the provider.
 
+    `response_format`: the JSON Schema of the answer, whose value is `AssistantMessage.parsed`. `response_mode`:
+    `native` (the default: the vendor's own means) or `tool` (a tool that takes the answer, where there is none).
     `signal`, `on_payload`: for the running program only; neither recorded nor compared.
-    `max_retry_delay_ms`: milliseconds.
+    `session_id`: the same for calls that go on from each other. `cache_retention`: `none`, `short` or `long`.
+    `max_retry_delay_ms`: milliseconds. `timeout_s`: seconds of silence after which a call fails. What each api makes of
+    an option: docs/vendors.md.
     """
 
     temperature: float | None = None
@@ -308,11 +315,13 @@ class StreamOptions(_Boundary):
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None
+    response_mode: str | None = Field(default=None, exclude_if=_is_none)
     service_tier: str | None = None
     metadata: dict[str, Any] | None = None
     session_id: str | None = None
     cache_retention: str = "short"
     max_retry_delay_ms: int = 60_000
+    timeout_s: float | None = Field(default=None, exclude_if=_is_none)
     signal: Any = Field(default=None, exclude=True)
     on_payload: Callable[..., Any] | None = Field(default=None, exclude=True)
 

@@ -50,7 +50,7 @@ class Redacted(NamedTuple):
 
 
 class _Mode(NamedTuple):
-    """Where the walk is. `free`: below a tool call's arguments, where keys are the tool's own."""
+    """Where the walk is. `free`: below a tool call's arguments or a parsed answer, where keys are the program's own."""
 
     free: bool = False
     schema: bool = False
@@ -220,7 +220,7 @@ def _is_untouched(rule: str, value: dict[str, JsonValue]) -> bool:
 
 def _inner(mode: _Mode, key: str) -> _Mode:
     """The mode below `key`."""
-    if mode.free or key == "arguments":
+    if mode.free or key in ("arguments", "parsed"):
         return _FREE
     if mode.schema:
         if mode.names:

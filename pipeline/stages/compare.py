@@ -33,6 +33,7 @@ FREE_FORM_FIELD_NAMES: Final = frozenset(
         "headers",
         "metadata",
         "parameters",
+        "parsed",
         "response_format",
         "tool_choice",
     }

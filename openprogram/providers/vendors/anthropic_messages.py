@@ -108,7 +108,10 @@ def settings(model: Model, context: Context, options: StreamOptions) -> ModelSet
 
 def _body(model: Model, context: Context, options: StreamOptions) -> dict[str, Any]:
     """The fields that pydantic-ai does not write, or not as they are."""
-    body = {"messages": anthropic_messages(context.messages, model), **(options.model_extra or {})}
+    body: dict[str, Any] = {"messages": anthropic_messages(context.messages, model)}
+    if options.cache_retention == "long":
+        body["cache_control"] = {"type": "ephemeral", "ttl": "1h"}  # the API marks the end of the prompt by itself
+    body |= options.model_extra or {}
     container = last_container(context.messages, model)
     if container and "container" not in body and _runs_code(body.get("tools")):
         body["container"] = container

@@ -36,13 +36,13 @@ CONTAINER = "container"
 _Block = dict[str, Any]
 
 
-def anthropic_messages(messages: Sequence[Message], model: Model, *, cached: bool = True) -> list[dict[str, Any]]:
-    """The conversation, in order. `cached`: whether cache marks are sent.
+def anthropic_messages(messages: Sequence[Message], model: Model) -> list[dict[str, Any]]:
+    """The conversation, in order.
 
     Raises ValueError: data that is no base64, or a document that has not exactly one of data, text and url.
     """
     turns = sendable_turns(messages, CALL_IDS)
-    written = [_Writer(model, cached=cached, unpaired=_unpaired(turns)).message(turn) for turn in turns]
+    written = [_Writer(model, _unpaired(turns)).message(turn) for turn in turns]
     return [message for message in written if message["content"]]
 
 
@@ -72,8 +72,8 @@ def _unpaired(turns: list[Turn]) -> set[str]:
 
 
 class _Writer:
-    def __init__(self, model: Model, *, cached: bool, unpaired: set[str]) -> None:
-        self._model, self._cached, self._unpaired = model, cached, unpaired
+    def __init__(self, model: Model, unpaired: set[str]) -> None:
+        self._model, self._unpaired = model, unpaired
 
     def message(self, turn: Turn) -> dict[str, Any]:
         if isinstance(turn, AssistantMessage):
@@ -99,20 +99,16 @@ class _Writer:
             result["content"] = content
         if message.is_error:
             result["is_error"] = True
-        return self._marked(result, message)
+        return _marked(result, message)
 
     def _shown(self, block: UserContent) -> _Block:
         match block:
             case TextContent():
-                return self._marked({"type": "text", "text": block.text}, block)
+                return _marked({"type": "text", "text": block.text}, block)
             case ImageContent():
-                return self._marked({"type": "image", "source": _base64_source(block.data, block.mime_type)}, block)
+                return _marked({"type": "image", "source": _base64_source(block.data, block.mime_type)}, block)
             case DocumentContent():
-                return self._marked(_document(block), block)
-
-    def _marked(self, written: _Block, ours: UserContent | ToolResultMessage | ToolCall) -> _Block:
-        mark = getattr(ours, "cache_control", None)
-        return {**written, "cache_control": mark} if self._cached and isinstance(mark, dict) else written
+                return _marked(_document(block), block)
 
     # ---- what was answered
 
@@ -122,12 +118,12 @@ class _Writer:
             match block:
                 case TextContent():
                     cited = {"citations": block.citations} if own and block.citations else {}
-                    yield self._marked({"type": "text", "text": block.text, **cited}, block)
+                    yield _marked({"type": "text", "text": block.text, **cited}, block)
                 case ThinkingContent():
                     yield from _thinking(block, own=own)
                 case ToolCall():
                     written = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
-                    yield self._marked(written, block)
+                    yield _marked(written, block)
                 case ProviderContent():
                     if self._goes_back(block):
                         yield block.data
@@ -135,6 +131,11 @@ class _Writer:
     def _goes_back(self, block: ProviderContent) -> bool:
         is_block = block.kind != CONTAINER and block.data.get("id") not in self._unpaired
         return is_block and _is_own(block, self._model)
+
+
+def _marked(written: _Block, ours: UserContent | ToolResultMessage | ToolCall) -> _Block:
+    mark = getattr(ours, "cache_control", None)
+    return {**written, "cache_control": mark} if isinstance(mark, dict) else written
 
 
 def _thinking(block: ThinkingContent, *, own: bool) -> Iterator[_Block]:

@@ -15,9 +15,10 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from openprogram.providers.types import Context, Model, StopReason, StreamOptions
+from openprogram.providers.vendors.answer_form import AnswerForm
 from openprogram.providers.vendors.dialect import Dialect, Endpoint
 from openprogram.providers.vendors.failures import CUT_OFF, Failure, ProviderFailed, provider_failures, provider_words
-from openprogram.providers.vendors.options import common_settings, request_parameters
+from openprogram.providers.vendors.options import answer_tool_choice, common_settings, request_parameters
 from openprogram.providers.vendors.request import vendor_messages
 from openprogram.providers.vendors.surrogates import encodable_text
 from openprogram.providers.vendors.wire import WireWatch, http_client
@@ -30,13 +31,21 @@ class VendorCall:
 
     Entering it sends the request and waits for the answer to begin; leaving it, early too, closes the response and
     the client. It opens no task and leaves no cancel scope open. Raises ProviderFailed on entry and while iterating.
+    `form`: what the answer should be.
     """
 
     def __init__(
-        self, dialect: Dialect, model: Model, context: Context, options: StreamOptions, endpoint: Endpoint
+        self,
+        dialect: Dialect,
+        model: Model,
+        context: Context,
+        options: StreamOptions,
+        endpoint: Endpoint,
+        form: AnswerForm | None,
     ) -> None:
         self._dialect, self._model, self._context, self._options = dialect, model, context, options
         self._endpoint = endpoint
+        self._form = form
         self._watch = WireWatch()
         self._stack = AsyncExitStack()
         self._response: StreamedResponse | None = None
@@ -52,7 +61,7 @@ class VendorCall:
             stream = vendor.request_stream(
                 self._messages(settings, vendor.system),
                 settings,
-                request_parameters(self._context, self._options),
+                request_parameters(self._context, self._form),
             )
             with provider_failures(self._watch):
                 self._response = await stack.enter_async_context(stream)
@@ -114,7 +123,9 @@ class VendorCall:
 
     def _settings(self) -> ModelSettings:
         common = common_settings(self._model, self._options)
-        return cast(ModelSettings, {**common, **self._dialect.settings(self._model, self._context, self._options)})
+        choice = answer_tool_choice(self._context, self._options, self._form)
+        own = self._dialect.settings(self._model, self._context, self._options)
+        return cast(ModelSettings, {**common, **own, **choice})
 
 
 #: By pydantic-ai's word. Reasons that it has no word for, such as Anthropic's `pause_turn`, are `stop`.

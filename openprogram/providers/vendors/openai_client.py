@@ -5,9 +5,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from openprogram.providers.types import Model, StreamOptions
 from openprogram.providers.vendors.dialect import Endpoint
 
-__all__ = ["client_arguments", "is_openai"]
+__all__ = ["cache_fields", "client_arguments", "is_openai"]
 
 #: Servers of OpenAI's own models.
 _OPENAI_HOSTS = ("openai.com", "azure.com")
@@ -40,6 +41,17 @@ def client_arguments(endpoint: Endpoint, http: httpx2.AsyncClient) -> dict[str, 
         "timeout": endpoint.timeout,
         "http_client": http,
     }
+
+
+def cache_fields(model: Model, options: StreamOptions) -> dict[str, Any]:
+    """What OpenAI's prompt cache is told. Other servers may refuse fields that they do not know."""
+    fields: dict[str, Any] = {}
+    if is_openai(model.base_url):
+        if options.session_id is not None:
+            fields["prompt_cache_key"] = options.session_id
+        if options.cache_retention == "long":
+            fields["prompt_cache_retention"] = "24h"
+    return fields
 
 
 async def _leave_out_key(request: httpx2.Request) -> None:

@@ -39,7 +39,7 @@ from openprogram.providers.vendors.first_choice import (
     sources_of,
 )
 from openprogram.providers.vendors.history import CallIds
-from openprogram.providers.vendors.openai_client import client_arguments, is_openai
+from openprogram.providers.vendors.openai_client import cache_fields, client_arguments, is_openai
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.wire import WireWatch
 
@@ -95,8 +95,11 @@ def settings(model: Model, context: Context, options: StreamOptions) -> ModelSet
     chosen = OpenAIChatModelSettings()
     if options.service_tier is not None:
         chosen["openai_service_tier"] = options.service_tier  # type: ignore[typeddict-item]  # the API judges it
+    body = cache_fields(model, options)
     if options.metadata is not None:
-        chosen["extra_body"] = {**(options.model_extra or {}), "metadata": options.metadata}
+        body["metadata"] = options.metadata
+    if body:
+        chosen["extra_body"] = {**body, **(options.model_extra or {})}
     level = reasoning_level(options)
     if level is None:
         return chosen

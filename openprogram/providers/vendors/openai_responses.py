@@ -30,7 +30,7 @@ from openprogram.providers.types import (
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.history import CallIds
-from openprogram.providers.vendors.openai_client import client_arguments, is_openai
+from openprogram.providers.vendors.openai_client import cache_fields, client_arguments, is_openai
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
 from openprogram.providers.vendors.responses_items import ItemsClient, carried_item, thought
 from openprogram.providers.vendors.verbatim import json_text, parsed, verbatim_part
@@ -80,7 +80,7 @@ def vendor_model(model: Model, endpoint: Endpoint, http: httpx2.AsyncClient) -> 
 def settings(model: Model, context: Context, options: StreamOptions) -> ModelSettings:
     """Storage, reasoning, metadata, service tier; and what pydantic-ai sends only beside function tools."""
     chosen = OpenAIResponsesModelSettings(openai_store=False, openai_include_raw_annotations=True)
-    body: dict[str, Any] = {}
+    body = cache_fields(model, options)
     if options.service_tier is not None:
         chosen["openai_service_tier"] = options.service_tier  # type: ignore[typeddict-item]  # the API judges it
     if options.metadata is not None:

@@ -13,8 +13,9 @@ from pydantic_ai.settings import ModelSettings, ToolChoice
 from pydantic_ai.tools import ToolDefinition
 
 from openprogram.providers.types import Context, Model, SimpleStreamOptions, StreamOptions, Tool
+from openprogram.providers.vendors.answer_form import AnswerForm
 
-__all__ = ["VERBATIM_PROFILE", "common_settings", "reasoning_level", "request_parameters"]
+__all__ = ["VERBATIM_PROFILE", "answer_tool_choice", "common_settings", "reasoning_level", "request_parameters"]
 
 #: Schemas as they are, and no opinion on what the model supports.
 VERBATIM_PROFILE: ModelProfile = {
@@ -53,15 +54,39 @@ def reasoning_level(options: StreamOptions) -> str | None:
     return options.reasoning if isinstance(options, SimpleStreamOptions) else None
 
 
-def request_parameters(context: Context, options: StreamOptions) -> ModelRequestParameters:
-    """Tools and the form of the answer. Raises ValueError: `response_format` is no JSON Schema."""
+def request_parameters(context: Context, form: AnswerForm | None) -> ModelRequestParameters:
+    """Tools and the form of the answer. Raises ValueError: a tool has the name of the one that takes the answer."""
     tools = [_tool_definition(tool) for tool in context.tools or []]
-    if options.response_format is None:
+    if form is None:
         return ModelRequestParameters(function_tools=tools)
-    return ModelRequestParameters(
-        function_tools=tools,
-        output_mode="native",
-        output_object=_output_object(options.response_format),
+    if form.tool is not None:
+        if any(tool.name == form.tool for tool in tools):
+            raise ValueError(
+                f"two tools are named {form.tool!r}: give the answer's form another name (json_schema.name)"
+            )
+        return ModelRequestParameters(function_tools=[*tools, _answer_tool(form, form.tool)])
+    output = OutputObjectDefinition(
+        json_schema=form.schema, name=form.name, description=form.description, strict=form.strict
+    )
+    return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=output)
+
+
+def answer_tool_choice(context: Context, options: StreamOptions, form: AnswerForm | None) -> ModelSettings:
+    """That the model has to answer through the tool for it, or use another one before.
+
+    Not where the caller chooses, and not with reasoning: vendors refuse to force a tool on a model that thinks.
+    """
+    if form is None or form.tool is None or options.tool_choice is not None or reasoning_level(options):
+        return ModelSettings()
+    return ModelSettings(tool_choice="required" if context.tools else [form.tool])
+
+
+def _answer_tool(form: AnswerForm, name: str) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        description=form.description or "Gives the final answer. Call it once, when the answer is ready.",
+        parameters_json_schema=form.parameters,
+        strict=form.strict,
     )
 
 
@@ -91,21 +116,3 @@ def _tool_choice(choice: Any) -> ToolChoice:
         f"tool_choice {choice!r} is not known: give 'auto', 'none', 'required' or "
         "{'type': 'function', 'function': {'name': ...}}"
     )
-
-
-def _output_object(form: dict[str, Any]) -> OutputObjectDefinition:
-    """From OpenAI's `response_format`, Anthropic's `output_config.format`, or a bare JSON Schema."""
-    match form:
-        case {"type": "json_schema", "json_schema": {"schema": dict() as schema}}:
-            named: dict[str, Any] = form["json_schema"]
-            return OutputObjectDefinition(
-                json_schema=schema,
-                name=named.get("name"),
-                description=named.get("description"),
-                strict=named.get("strict") or None,  # false is what leaving it out means; pydantic-ai refuses it
-            )
-        case {"type": "json_schema", "schema": dict() as schema}:
-            return OutputObjectDefinition(json_schema=schema)
-        case {"type": "json_schema" | "json_object" | "text"}:
-            raise ValueError(f"response_format {form!r} has no JSON Schema; give the schema itself")
-    return OutputObjectDefinition(json_schema=form)

@@ -18,7 +18,9 @@ from openprogram.providers.types import (
     SimpleStreamOptions,
     StreamOptions,
 )
+from openprogram.providers.vendors.answer_form import answer_form
 from openprogram.providers.vendors.apis import VendorApi
+from openprogram.providers.vendors.call_options import prompt_cache, read_timeout_s
 from openprogram.providers.vendors.services import Service, service_behind
 
 __all__ = ["Timeouts", "VendorProvider"]
@@ -77,16 +79,19 @@ class VendorProvider:
         from openprogram.providers.vendors.failures import Failure, ProviderFailed
         from openprogram.providers.vendors.reply import Reply
 
-        reply = Reply(model, dialect, self._now_ms)
+        form = answer_form(options)
+        read_s = read_timeout_s(options, self._timeouts.read_s)
         base_url = self._api.server(model)
+        model = model.model_copy(update={"base_url": base_url})  # who answers decides on options and on the price
+        reply = Reply(model, dialect, self._now_ms, form)
         service = service_behind(base_url, model.provider, self._api.service) if base_url else self._api.service
         key = options.api_key or self._key_of(service)
         if key is None and not self._may_go_without(base_url, service):
             yield reply.failed(Failure("auth", self._no_key(model, base_url, service), retryable=False))
             return
         header = service.key_header if service else None
-        endpoint = Endpoint(base_url, key, self._timeouts.connect_s, self._timeouts.read_s, self._environ, header)
-        call = VendorCall(dialect, model, context, options, endpoint)
+        endpoint = Endpoint(base_url, key, min(self._timeouts.connect_s, read_s), read_s, self._environ, header)
+        call = VendorCall(dialect, model, prompt_cache(context, options), options, endpoint, form)
         try:
             async with call:
                 yield EventStart()

@@ -46,6 +46,7 @@ from openprogram.providers.types import (
     StopReason,
     ToolCall,
 )
+from openprogram.providers.vendors.answer_form import AnswerForm, read_answer
 from openprogram.providers.vendors.dialect import Dialect
 from openprogram.providers.vendors.failures import Failure, ProviderFailed
 from openprogram.providers.vendors.usage import usage_of
@@ -61,6 +62,7 @@ class _Block:
     part: ModelResponsePart
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
+    is_answer: bool = False  # the arguments of the tool that takes the answer, as a text
 
     @property
     def text(self) -> str:
@@ -68,10 +70,15 @@ class _Block:
 
 
 class Reply:
-    """The answer to one call, on its way. `now_ms`: the clock, read once, when the call begins."""
+    """The answer to one call, on its way. `now_ms`: the clock, read once, when the call begins.
 
-    def __init__(self, model: Model, dialect: Dialect, now_ms: Callable[[], int]) -> None:
-        self._model, self._dialect = model, dialect
+    `form`: what the answer should be. The call of a tool that takes it is the answer's text, as it is natively.
+    """
+
+    def __init__(
+        self, model: Model, dialect: Dialect, now_ms: Callable[[], int], form: AnswerForm | None = None
+    ) -> None:
+        self._model, self._dialect, self._form = model, dialect, form
         self._timestamp = now_ms()
         self._fold = Fold(model.api, model.provider, model.id)
         self._blocks: dict[int, _Block] = {}  # by pydantic-ai's part index
@@ -100,11 +107,25 @@ class Reply:
         for ours in ends:
             self._fold.add(ours)
             yield ours
-        if reason == "stop" and self._fold.partial.tool_calls:
+        calls = bool(self._fold.partial.tool_calls)
+        if reason == "stop" and calls:
             # A named tool choice ends in `stop` at OpenAI, and some servers never say anything else.
             reason = "toolUse"
+        elif reason == "toolUse" and not calls and any(block.is_answer for block in self._blocks.values()):
+            reason = "stop"
         message = self._message(reason, usage)
-        yield EventDone(reason=reason, message=message.model_copy(update={"paused": True}) if paused else message)
+        if paused:
+            message = message.model_copy(update={"paused": True})
+        elif self._form is not None and not calls:
+            message = message.model_copy(update=self._parsed(self._form, reason, message.text))
+        yield EventDone(reason=reason, message=message)
+
+    def _parsed(self, form: AnswerForm, reason: StopReason, text: str) -> dict[str, Any]:
+        if reason == "length":
+            return {"parse_error": "the answer was cut off at the limit of its length"}
+        answers = [block.text for block in self._blocks.values() if block.is_answer]
+        value, error = read_answer(answers[0] if answers else text, form)
+        return {"parsed": value, "parse_error": error}
 
     def failed(self, failure: Failure, usage: RequestUsage | None = None) -> EventError:
         """The last event of an answer that did not. What has come so far stays, unfinished blocks as they are."""
@@ -121,7 +142,7 @@ class Reply:
     def _message(self, reason: StopReason, usage: RequestUsage) -> AssistantMessage:
         update = {
             "stop_reason": reason,
-            "usage": usage_of(self._model, usage),
+            "usage": usage_of(self._model, usage, self._timestamp),
             "timestamp": self._timestamp,
         }
         return self._fold.partial.model_copy(update=update)
@@ -141,6 +162,11 @@ class Reply:
             return
         block = self._blocks[index] = _Block(len(self._blocks), part)
         at = block.content_index
+        if isinstance(part, ToolCallPart) and self._form is not None and part.tool_name == self._form.tool:
+            block.part, block.is_answer = TextPart(""), True
+            yield EventTextStart(content_index=at)
+            yield from self._grow(block, _json_text(part.args))
+            return
         match part:
             case TextPart():
                 yield EventTextStart(content_index=at)
@@ -164,6 +190,8 @@ class Reply:
             block.part, block.ended = delta.apply(block.part), False
             return
         match delta:
+            case ToolCallPartDelta() if block.is_answer:
+                yield from self._grow(block, _json_text(delta.args_delta))
             case TextPartDelta():
                 yield from self._grow(block, delta.content_delta)
                 if delta.provider_details is not None:
@@ -234,7 +262,7 @@ def _is_over(block: _Block) -> bool:
     Text and thinking cannot. Of parallel tool calls a server may send pieces in turns, so a call is over when its
     arguments are whole, and otherwise with the answer.
     """
-    return not isinstance(block.part, ToolCallPart) or _is_object(block.text)
+    return not (isinstance(block.part, ToolCallPart) or block.is_answer) or _is_object(block.text)
 
 
 def _is_object(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -30,6 +30,7 @@ from openprogram.providers.types import (
     Tool,
     ToolResultMessage,
     Usage,
+    UserMessage,
 )
 from tests.openprogram.agent.runs import CONTEXT, MODEL, collect, result_texts, scripted_run
 
@@ -186,6 +187,30 @@ async def test_an_answer_that_the_vendor_paused_is_sent_back_and_goes_on() -> No
     finished = await scripted_run(provider)
     assert (finished.reason, finished.text) == ("stop", "Found.")
     assert provider.requests[1].context.messages == [*CONTEXT.messages, paused]
+
+
+def structured(text: str, **read: Any) -> AssistantMessage:
+    return answer(text=text).model_copy(update=read)
+
+
+async def test_an_answer_that_does_not_fit_goes_back_with_what_is_wrong_with_it() -> None:
+    wrong = structured('{"n": "3"}', parse_error="n: '3' is not of type 'integer'")
+    provider = ScriptedProvider([wrong, structured('{"n": 3}', parsed={"n": 3})])
+    finished = await scripted_run(provider)
+    assert (finished.reason, finished.parsed) == ("stop", {"n": 3})
+    *before, sent_back, told = provider.requests[1].context.messages
+    assert (before, sent_back) == (CONTEXT.messages, wrong)
+    assert isinstance(told, UserMessage)
+    assert "n: '3' is not of type 'integer'" in str(told.content)
+    assert told.timestamp == 7
+
+
+async def test_an_answer_is_sent_back_only_so_often() -> None:
+    wrong = structured("three", parse_error="not JSON")
+    provider = ScriptedProvider([wrong] * 5)
+    finished = await scripted_run(provider, limits=Limits(max_corrections=1))
+    assert (finished.reason, finished.parsed, len(provider.requests)) == ("invalid_answer", None, 2)
+    assert finished.messages[-1] == wrong
 
 
 async def test_a_replay_mismatch_leaves_the_loop_as_itself() -> None:
