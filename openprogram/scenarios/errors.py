@@ -5,6 +5,7 @@ PipelineError
 └── RunStopped            see openprogram.fixtures.errors, which has more of them
     ├── UnknownTool       tool.unknown: the model asked for a tool that the scenario has no contract for
     ├── NoAnswer          tool.unanswered: what answers for a tool is of another revision
+    ├── ModelUnanswered   model.unanswered: the script has no further answer
     ├── OperationFailed   operation.failed: the scenario's own code raised
     └── InjectionFailed   fault.impossible: a fault has no place in the answer it was meant for
 """
@@ -14,7 +15,15 @@ from pathlib import Path
 from openprogram.fixtures.errors import RunStopped
 from openprogram.pipeline.errors import PipelineError
 
-__all__ = ["InjectionFailed", "NoAnswer", "OperationFailed", "RunStopped", "ScenarioError", "UnknownTool"]
+__all__ = [
+    "InjectionFailed",
+    "ModelUnanswered",
+    "NoAnswer",
+    "OperationFailed",
+    "RunStopped",
+    "ScenarioError",
+    "UnknownTool",
+]
 
 
 class ScenarioError(PipelineError):
@@ -48,6 +57,19 @@ class NoAnswer(RunStopped):
         super().__init__(message, call=call, tool=tool, revision=revision, found=found)
         self.tool, self.revision, self.found = tool, revision, found
         self.add_note("Review the function against the contract, then raise the revision that it names.")
+
+
+class ModelUnanswered(RunStopped):
+    """`given`: answers in the script."""
+
+    code = "model.unanswered"
+
+    def __init__(self, *, given: int, call: int | None = None) -> None:
+        super().__init__(
+            f"the agent asked the model once more, and the script has {given} answers", given=given, call=call
+        )
+        self.given = given
+        self.add_note("Add the answer to the script, or let the scenario end before: ends_after, budgets.model_calls.")
 
 
 class OperationFailed(RunStopped):

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from openprogram.providers.fold import Fold
 from openprogram.providers.replay import ReplayProvider
-from openprogram.providers.scripted import ScriptedProvider
+from openprogram.providers.scripted import OutOfAnswers, ScriptedProvider
 from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
@@ -16,7 +16,7 @@ from openprogram.providers.types import (
     SimpleStreamOptions,
     StopReason,
 )
-from openprogram.scenarios.errors import InjectionFailed
+from openprogram.scenarios.errors import InjectionFailed, ModelUnanswered
 from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.settings import InjectSettings
 from openprogram.world.world import World
@@ -55,7 +55,7 @@ class ModelCalls:
         self.count += 1
         faults = [injection for injection in self._injections if injection.call == number]
         if not faults and self._held is None:
-            async with aclosing(self._provider.stream_simple(model, context, options)) as events:
+            async with aclosing(self._events(model, context, options)) as events:
                 async for event in events:
                     yield self._journaled(event, number)
             return
@@ -74,8 +74,18 @@ class ModelCalls:
         held, self._held = self._held, None
         if held is not None and held[0] == context:
             return held[1]
-        async with aclosing(self._provider.stream_simple(model, context, options)) as events:
+        async with aclosing(self._events(model, context, options)) as events:
             return [event async for event in events]
+
+    async def _events(
+        self, model: Model, context: Context, options: SimpleStreamOptions | None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+        try:
+            async with aclosing(self._provider.stream_simple(model, context, options)) as events:
+                async for event in events:
+                    yield event
+        except OutOfAnswers as error:
+            raise ModelUnanswered(given=error.given) from error
 
     def _with_fault(
         self, events: list[AssistantMessageEvent], fault: InjectSettings, model: Model, number: int

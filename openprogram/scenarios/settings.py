@@ -122,7 +122,7 @@ class ExpectSettings(_Settings):
     """
 
     name: str = ""
-    about: Literal["resources", "trace", "artifacts", "account", "budgets"] = "resources"
+    about: Literal["observation", "trace", "resources", "artifacts", "budgets", "account"] = "resources"
     path: str = "$"
     equals: Any = None
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
