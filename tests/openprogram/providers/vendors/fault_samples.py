@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from openprogram.providers.types import ErrorReason
-from tests.openprogram.providers.vendors.loopback import anthropic_stream, aws_frame, openai_stream
+from tests.openprogram.providers.vendors.loopback import anthropic_stream, aws_frame, event_stream, openai_stream
 from tests.openprogram.providers.vendors.small_answers import ANSWERS, STREAM_TYPES
 
 __all__ = ["SAMPLES", "FaultSample", "Outcome"]
@@ -41,6 +41,13 @@ SAMPLES = {
         said=ANSWERS["openai-completions"][:3],
         busy=openai_stream({"error": {"type": "server_error", "code": "overloaded", "message": "busy"}}, done=False)[0],
         garbled=b'data: {"choices": [{"index": 0, "delta": {"con\n\n',
+    ),
+    "openai-responses": FaultSample(
+        said=ANSWERS["openai-responses"][:7],
+        busy=event_stream(
+            {"type": "error", "error": {"type": "server_error", "code": "overloaded", "message": "busy"}}
+        )[0],
+        garbled=b'event: response.output_text.delta\ndata: {"type": "response.output_text.delta", "del\n\n',
     ),
     "bedrock-converse-stream": FaultSample(
         said=ANSWERS["bedrock-converse-stream"][:7],
