@@ -3,6 +3,7 @@
 `OPENPROGRAM_HOME`, or the platform's state folder, holds:
 
     config.json              what `openprogram config` and `openprogram recordings` change
+    credentials.json         API keys, 0600; what `openprogram config set-key` stores
     recordings/<id>.jsonl    the managed recordings, or .jsonl.zst; the folder is 0700, files are 0600
     logs/openprogram.jsonl   structured logs, and one older file beside it
 """
@@ -34,6 +35,11 @@ class Home:
     def config_file(self) -> Path:
         """The configuration: JSON, see `openprogram.config`."""
         return self.folder / "config.json"
+
+    @property
+    def credentials_file(self) -> Path:
+        """API keys by provider: JSON, see `openprogram.credentials`."""
+        return self.folder / "credentials.json"
 
     @property
     def recordings_folder(self) -> Path:

@@ -31,10 +31,13 @@ PROVIDERS: Final = MappingProxyType(
         "anthropic": Served("anthropic-messages", "anthropic"),
         "bedrock": Served("bedrock-converse-stream", "aws"),
         "deepseek": Served("openai-completions", "deepseek"),
+        "fireworks": Served("openai-completions", "fireworks"),
         "groq": Served("openai-completions", "groq"),
+        "mistral": Served("mistral-conversations", "mistral"),
         "openai": Served("openai-completions", "openai"),
         "openrouter": Served("openai-completions", "openrouter", "https://openrouter.ai/api/v1"),
         "perplexity": Served("openai-completions", "perplexity"),
+        "together": Served("openai-completions", "together"),
     }
 )
 

@@ -64,7 +64,7 @@ def run(
         raise
     _report_activation()
     if finished.reason != "stop":
-        raise OpenProgramError(_why_it_failed(finished), next_step=_next_step(finished, base_url))
+        raise OpenProgramError(_why_it_failed(finished), next_step=_next_step(finished, chosen.provider, base_url))
 
 
 async def _follow(agent_run: "AgentRun") -> "AgentFinished":
@@ -151,15 +151,17 @@ def _why_it_failed(finished: "AgentFinished") -> str:
     return f"the run ended early: {finished.reason}" + (f": {detail}" if detail else "")
 
 
-def _next_step(finished: "AgentFinished", base_url: str | None) -> str | None:
-    """Where a key is missing for a server of the user's own, that it may be anything."""
+def _next_step(finished: "AgentFinished", provider: str, base_url: str | None) -> str | None:
+    """Where a key is missing, how to store one; for a server of the user's own, that it may be anything."""
     last = _last_message(finished)
-    if not base_url or getattr(last, "error_reason", None) != "auth":
-        return None
     # A server that refuses a key answers "auth" too. Of a missing one the provider says which variable it wants.
-    if not (getattr(last, "error_message", None) or "").startswith("no API key"):
+    if getattr(last, "error_reason", None) != "auth" or not (getattr(last, "error_message", None) or "").startswith(
+        "no API key"
+    ):
         return None
-    return "For a server that needs no key, any value of that variable will do."
+    if base_url:
+        return "For a server that needs no key, any value of that variable will do."
+    return f"Or store one: openprogram config set-key {provider}" if provider in PROVIDERS else None
 
 
 def _last_message(finished: "AgentFinished") -> "Message | None":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, assert_never
 
 from openprogram.config import Off, Record, Replay, load_config
+from openprogram.credentials import load_keys
 from openprogram.errors import OpenProgramError
 from openprogram.home import Home, find_home
 from openprogram.logs import configure_file_log, get_logger
@@ -103,7 +104,12 @@ Activation: TypeAlias = Inactive | RecordActive | ReplayActive | Blocked
 def _built_in_providers() -> dict[str, ApiProvider]:
     from openprogram.providers.vendors import vendor_providers
 
-    return vendor_providers()
+    return vendor_providers(stored_key=_stored_key)
+
+
+def _stored_key(provider: str) -> str | None:
+    """Asked by live calls alone. Raises ConfigError: the file with the keys can't be read."""
+    return load_keys(find_home(os.environ)).get(provider)
 
 
 class ProviderRuntime:

@@ -6,7 +6,7 @@ A failure of the provider is data. Everything else that goes wrong is an error o
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 from pydantic_ai.exceptions import (
@@ -25,10 +25,15 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
 )
 
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.providers.types import ErrorReason
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = ["CUT_OFF", "Failure", "ProviderFailed", "provider_failures", "provider_words"]
+
+
+#: Characters of a key that nobody guesses.
+_SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,15 @@ class Failure:
     message: str
     retryable: bool
     retry_after_s: float | None = None
+
+    def without(self, key: str | None) -> "Failure":
+        """The same, but for the key: some servers quote it when they refuse it, and messages are recorded.
+
+        A very short one, such as a server of one's own takes, is no secret, and may be part of a word.
+        """
+        if key is None or len(key) < _SHORTEST_SECRET:
+            return self
+        return replace(self, message=self.message.replace(key, SECRET_PLACEHOLDER))
 
 
 #: The body came to a proper end, the answer did not: a server died behind its proxy.

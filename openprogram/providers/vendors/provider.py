@@ -21,9 +21,13 @@ from openprogram.providers.types import (
 from openprogram.providers.vendors.answer_form import answer_form
 from openprogram.providers.vendors.apis import VendorApi
 from openprogram.providers.vendors.call_options import prompt_cache, read_timeout_s
-from openprogram.providers.vendors.services import Service, service_behind
+from openprogram.providers.vendors.services import Service, names_of, service_behind
 
-__all__ = ["Timeouts", "VendorProvider"]
+__all__ = ["Timeouts", "VendorProvider", "no_stored_key"]
+
+
+def no_stored_key(provider: str) -> None:
+    """The stored key of a program that stores none."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Timeouts:
 class VendorProvider:
     """An ApiProvider for one row of the table. Holds no client: each call opens and closes its own.
 
+    `stored_key`: the key for a provider's name where neither the call nor the environment has one; asked in a thread.
+
     Its streams raise MissingExtra (the SDK is not installed), ValueError (options or contents that cannot be sent)
     and pydantic-ai's UserError (options that exclude each other). A failure of the provider, a missing API key
     included, is a terminal `error` event. Closing a stream early closes the HTTP response at once.
@@ -53,8 +59,10 @@ class VendorProvider:
         environ: Mapping[str, str],
         now_ms: Callable[[], int],
         timeouts: Timeouts = Timeouts(),
+        stored_key: Callable[[str], str | None] = no_stored_key,
     ) -> None:
         self._api, self._environ, self._now_ms, self._timeouts = api, environ, now_ms, timeouts
+        self._stored_key = stored_key
 
     def stream(
         self, model: Model, context: Context, options: StreamOptions | None = None
@@ -85,7 +93,7 @@ class VendorProvider:
         model = model.model_copy(update={"base_url": base_url})  # who answers decides on options and on the price
         reply = Reply(model, dialect, self._now_ms, form)
         service = service_behind(base_url, model.provider, self._api.service) if base_url else self._api.service
-        key = options.api_key or self._key_of(service)
+        key = options.api_key or await self._key_of(service)
         if key is None and not self._may_go_without(base_url, service):
             yield reply.failed(Failure("auth", self._no_key(model, base_url, service), retryable=False))
             return
@@ -100,13 +108,21 @@ class VendorProvider:
                         yield ours
             ends = reply.done(call.stop_reason(), call.usage, call.closing_blocks, paused=call.paused)
         except ProviderFailed as failed:
-            ends = iter([reply.failed(failed.failure, call.usage)])
+            ends = iter([reply.failed(failed.failure.without(key), call.usage)])
         # The response is closed by now: whoever sees the terminal event may go on at once.
         for last in ends:
             yield last
 
-    def _key_of(self, service: Service | None) -> str | None:
-        return (self._environ.get(service.key_variable) if service else None) or None
+    async def _key_of(self, service: Service | None) -> str | None:
+        """The key for a company, from the environment, otherwise from where keys are stored by its name."""
+        if service is None:
+            return None
+        if key := self._environ.get(service.key_variable):
+            return key
+        for name in names_of(service):
+            if key := await to_thread.run_sync(self._stored_key, name):  # reads a file
+                return key
+        return None
 
     def _may_go_without(self, base_url: str, service: Service | None) -> bool:
         if self._api.finds_credentials or (service and service.keyless):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-__all__ = ["ANTHROPIC", "AWS", "COMPATIBLE", "MISTRAL", "OPENAI", "Service", "service_behind"]
+__all__ = ["ANTHROPIC", "AWS", "COMPATIBLE", "MISTRAL", "OPENAI", "Service", "names_of", "service_behind"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ def service_behind(base_url: str, provider: str, own: Service) -> Service | None
     if provider in _COMPANIES:
         return _COMPANIES[provider]
     return own if provider == _ANYBODYS or _is_local(host) else None
+
+
+def names_of(service: Service) -> list[str]:
+    """What the company is called in `Model.provider`, and in what is stored for it."""
+    return [name for name, named in _COMPANIES.items() if named is service]
 
 
 def _is_local(host: str) -> bool:

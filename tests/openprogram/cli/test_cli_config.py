@@ -1,8 +1,12 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from openprogram.credentials import load_keys
 from tests.openprogram.cli.command import Command
 
 
@@ -79,3 +83,52 @@ def test_a_damaged_file_is_an_error_with_file_line_and_next_step(command: Comman
     assert f"{command.home.config_file}, line 2: not valid JSON" in finished.err
     assert "Correct the file, or delete it" in finished.err
     assert command.home.config_file.read_text() == "{\n damaged"
+
+
+def set_key(home: Path, provider: str, typed: bytes) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "openprogram", "config", "set-key", provider],
+        env={**os.environ, "OPENPROGRAM_HOME": str(home)},
+        input=typed,
+        capture_output=True,
+        timeout=60,
+    )
+
+
+def test_a_key_is_read_from_stdin_and_shown_by_nothing(command: Command) -> None:
+    finished = set_key(command.home.folder, "groq", b" the-key\r\n")
+    assert (finished.returncode, finished.stderr) == (0, b"")
+    assert load_keys(command.home) == {"groq": "the-key"}
+
+    shown = command.done("config", "show")
+    assert "key of groq" in shown.out
+    described = json.loads(command.done("config", "show", "--json").out)
+    assert described["stored_keys"] == {"path": str(command.home.credentials_file), "providers": ["groq"]}
+    assert set(described["settings"]) == {"record_replay.mode", "record_replay.file"}
+    for output in (finished.stdout.decode(), shown.out, str(described), command.done("config", "get").out):
+        assert "the-key" not in output
+
+    command.done("config", "remove-key", "groq")
+    assert load_keys(command.home) == {}
+    assert command.done("config", "remove-key", "groq").err == "no key of groq was stored\n"
+
+
+@pytest.mark.parametrize("typed", [b"", b"\n", b"two words", b"\xff\xfe", b"x" * 20_000])
+def test_what_is_no_key_is_a_usage_error(command: Command, typed: bytes) -> None:
+    finished = set_key(command.home.folder, "groq", typed)
+    assert finished.returncode == 2
+    assert b"Traceback" not in finished.stderr
+    assert not command.home.credentials_file.exists()
+
+
+def test_a_key_is_no_argument_and_a_provider_is_a_known_one(command: Command) -> None:
+    assert command("config", "set-key", "groq", "the-key").code == 2
+    assert command("config", "set-key", "nobody").code == 2
+    assert command("config", "remove-key", "nobody").code == 2
+
+
+def test_a_key_is_asked_for_at_a_terminal(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "typed-key")
+    command.done("config", "set-key", "groq")
+    assert load_keys(command.home) == {"groq": "typed-key"}
