@@ -17,6 +17,7 @@ import anyio
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider, read_recording_file
 from tests.benchmarks.floors import dump_and_write, parse_every_line, validate_every_event
+from tests.benchmarks.live import live_rows
 from tests.benchmarks.measure import Timing, measure
 from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.paced import paced_rows
@@ -49,6 +50,7 @@ def _print_the_rest(folder: Path) -> None:
     print("\n| what | measured | goal |\n| --- | --- | --- |")  # noqa: T201
     parts: list[Callable[[], list[tuple[str, str, str]]]] = [
         partial(paced_rows, folder),
+        partial(live_rows, folder),
         request_rows,
         partial(_growth_rows, folder),
         redaction_rows,
