@@ -96,7 +96,9 @@ async def test_the_nearest_key_counts(option: str | None, environment: str | Non
 
     provider = VendorProvider(row, environ=environ, now_ms=lambda: 0, stored_key=stored_key)
     async with loopback(response(row.api)) as server:
-        stream = provider.stream_simple(model(row.api, server.url, provider="anthropic"), HELLO, SimpleStreamOptions(api_key=option))
+        stream = provider.stream_simple(
+            model(row.api, server.url, provider="anthropic"), HELLO, SimpleStreamOptions(api_key=option)
+        )
         assert asked == []
         if environment is not None:
             environ["ANTHROPIC_API_KEY"] = environment  # read when the call is made

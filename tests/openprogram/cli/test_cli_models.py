@@ -11,6 +11,7 @@ import pytest
 from openprogram.catalogue import known_models
 from openprogram.cli.model_choice import PROVIDERS, choose_model, with_known_facts
 from openprogram.providers.vendors import VENDOR_APIS
+from openprogram.providers.vendors.services import names_of, service_behind
 from tests.openprogram.cli.command import run_process
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,6 +52,16 @@ def test_the_help_of_run_names_the_providers(tmp_path: Path) -> None:
 
 def test_each_provider_is_served_by_an_api_that_there_is() -> None:
     assert {served.api for served in PROVIDERS.values()} <= {row.api for row in VENDOR_APIS}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_key_that_is_stored_for_a_provider_is_the_one_that_its_server_gets(provider: str) -> None:
+    model = choose_model(f"{provider}:m", None, None, None)
+    [row] = [row for row in VENDOR_APIS if row.api == model.api]
+    url = row.server(model)
+    service = service_behind(url, provider, row.service) if url else row.service
+    assert service is not None
+    assert provider in names_of(service)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
