@@ -72,6 +72,14 @@ def test_what_a_vendors_own_block_needs_back_stays() -> None:
     assert remove_secret_values(cited) == cited
 
 
+def test_a_parsed_answer_is_the_programs_own_as_a_tools_arguments_are() -> None:
+    message: JsonValue = {"role": "assistant", "parsed": {"signature": _GITHUB, "token": 12345, "n": 3}}
+    assert remove_secret_values(message) == {
+        "role": "assistant",
+        "parsed": {"signature": SECRET_PLACEHOLDER, "token": SECRET_PLACEHOLDER, "n": 3},
+    }
+
+
 def test_a_secret_in_a_vendors_own_block_goes() -> None:
     result: JsonValue = {"type": "bash_code_execution_result", "stdout": f"GITHUB_TOKEN={_GITHUB}", "result": _OTHER}
     block: JsonValue = {"type": "provider", "api": "a", "provider": "p", "kind": "k", "data": result}

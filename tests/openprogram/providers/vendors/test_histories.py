@@ -29,6 +29,12 @@ from openprogram.providers.vendors import vendor_providers
 from openprogram.providers.vendors.history import ANY_CALL_ID, CallIds, sendable_turns
 from tests.openprogram.providers.vendors.loopback import Response, loopback
 from tests.openprogram.providers.vendors.small_answers import ANSWERS, HELLO, KEY, model
+from tests.shared_data import shared
+from tests.wire.answers import final_message
+from tests.wire.calls import Call, Place
+from tests.wire.cases import WireCase, serve
+from tests.wire.check import vendor_provider
+from tests.wire.formats import APIS, FORMATS
 
 # ---- conversations, however wrong
 
@@ -197,3 +203,75 @@ def test_any_conversation_can_be_sent_to_any_vendor(api: str, messages: list[Mes
     assert SECRET_SIGNATURE not in json.dumps(body)
     if api in RULES:
         RULES[api](body)
+
+
+# ---- real conversations, from one vendor to another
+
+#: A conversation of each vendor: server-side tools with citations, signed thinking and tool calls, reasoning details.
+CONVERSATIONS = [
+    "anthropic-messages/web-search",
+    "anthropic-messages/thinking-tool-loop",
+    "anthropic-messages/pause-turn-long",
+    "openai-compatible/openrouter-reasoning-tool-loop",
+    "openai-chat/tools-parallel",
+    "openai-responses/tool-loop-reasoning-4",
+    "bedrock-converse/tool-loop",
+]
+
+#: An answer of each vendor.
+ANSWERING = [
+    "anthropic-messages/text-short",
+    "openai-chat/text-usage",
+    "openai-responses/text",
+    "bedrock-converse/text",
+]
+
+
+def case_of(name: str) -> WireCase:
+    return WireCase(shared("wire", "cases", f"{name}.json"))
+
+
+async def ask_case(
+    case: WireCase, url: Any, exchange: int, messages: list[Message] | None
+) -> tuple[Call, AssistantMessage]:
+    """One exchange of a case, with its own conversation or another; the call, and what it was answered."""
+    api = APIS[case.folder]
+    call = FORMATS[api].call(case.exchanges[exchange]["request"], Place(api, case.provider, url.base_url))
+    context = call.context if messages is None else Context(messages=messages)
+    provider = vendor_provider(api)
+    assert provider is not None
+    events = [event async for event in provider.stream_simple(call.model, context, call.options)]
+    return call, final_message(events)
+
+
+@pytest.mark.anyio
+@pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("target", ANSWERING)
+@pytest.mark.parametrize("source", CONVERSATIONS)
+async def test_a_real_conversation_goes_on_with_another_vendor(source: str, target: str) -> None:
+    begun, answering = case_of(source), case_of(target)
+    with serve(begun) as url:
+        for exchange in range(len(begun.exchanges)):
+            call, answer = await ask_case(begun, url, exchange, None)
+    history: list[Message] = [*call.context.messages, answer, UserMessage(content="and then?")]
+    with serve(answering) as url:
+        _, went_on = await ask_case(answering, url, 0, history)
+        assert (went_on.error_message, went_on.stop_reason) == (None, "stop")
+        body = url.server.requests[0]["body"]
+    if source.split("/")[0] != target.split("/")[0]:
+        for opaque in opaque_texts(history):
+            assert opaque not in json.dumps(body)
+    if (api := APIS[answering.folder]) in RULES:
+        RULES[api](body)
+
+
+def opaque_texts(history: list[Message]) -> list[str]:
+    """Signatures and encrypted content in what was answered."""
+    found = []
+    for message in history:
+        for block in message.content if isinstance(message, AssistantMessage) else ():
+            if isinstance(block, ThinkingContent) and len(block.thinking_signature or "") > 40:
+                found.append(str(block.thinking_signature))
+            elif isinstance(block, ProviderContent):
+                found += re.findall(r'"(?:encrypted_content|encrypted_index)": "(.{40})', json.dumps(block.data))
+    return found
