@@ -43,6 +43,7 @@ check: setup     ## everything a change must pass: format, lint, types, import r
 
 docs: setup      ## build the documentation into site/, and docs/cli.md from the app
 	$(BIN)/python -m typer openprogram.cli.app utils docs --name openprogram --output docs/cli.md
+	for name in scenario contract fixture; do $(BIN)/openprogram scenarios schema $$name > docs/schemas/$$name.json; done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 demo: setup      ## record a tool loop over HTTP, replay it offline, watch a change being caught

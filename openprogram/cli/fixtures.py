@@ -54,7 +54,7 @@ def explain(
         raise OpenProgramError(f"the scenario has no contract for {tool!r}")
     stage = stage_for(folder.scenario, folder.fixtures, state, branch, lambda line: None)
     key, match = ScenarioTool(contract, stage).look_up(given)
-    answer = explained(key, match)
+    answer = explained(key, contract, match)
     if as_json:
         print_json(answer)
     else:

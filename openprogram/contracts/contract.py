@@ -74,8 +74,8 @@ class Contract(_Part):
 
     `arguments`, `result`: JSON Schemas. `reads`, `writes`: templates of resource ids over the arguments, such as
     `reservations/{reservation_id}`, or `reservations/*` for any of a kind. `ordered`: the same call may be answered
-    differently the next time, so its occurrence counts. `sensitive`: paths in arguments and results that are never
-    shown. `approval`: None where none is needed.
+    differently the next time, so its occurrence counts. `sensitive`: paths in the arguments
+    (`card.number`) whose values no message and no report shows. `approval`: None where none is needed.
 
     Raises ValidationError: a schema is none, a template is malformed, or the parts contradict each other.
     """

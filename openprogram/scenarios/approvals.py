@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from openprogram.contracts.contract import ApprovalRule, Contract
+from openprogram.contracts.sensitive import masked
 from openprogram.fixtures.errors import RunStopped
 from openprogram.pipeline.canonical import digest
 from openprogram.scenarios.journal import Journal
@@ -26,7 +27,7 @@ Decision: TypeAlias = Literal["approved", "denied", "expired"]
 class ApprovalRequired(RunStopped):
     """approval.required: a call needs a decision that the scenario doesn't have; the run pauses there.
 
-    `tool`, `arguments`: the call. `arguments_digest`: what a decision must be bound to.
+    `tool`, `arguments`: the call, without sensitive values. `arguments_digest`: what a decision must be bound to.
     """
 
     code: ClassVar[str] = "approval.required"
@@ -104,7 +105,8 @@ class Approvals:
         )
         configured = self._configured.get((contract.name, bound_to))
         if configured is None:
-            raise ApprovalRequired(tool=contract.name, arguments=arguments, arguments_digest=bound_to, call=call)
+            shown = masked(arguments, contract.sensitive)
+            raise ApprovalRequired(tool=contract.name, arguments=shown, arguments_digest=bound_to, call=call)
         wait = timedelta(seconds=configured.after_s)
         self._world.advance(min(wait, expires - asked))
         decision: Decision = configured.decision if asked + wait <= expires else "expired"

@@ -23,6 +23,7 @@ from openprogram.fixtures.events import (
     PartialUsage,
     Result,
 )
+from openprogram.pipeline.canonical import canonical
 from openprogram.scenarios.journal import Journal
 from openprogram.scenarios.observation import Observation
 from openprogram.world.world import World
@@ -163,6 +164,9 @@ class _Playing:
             self.world.change(event.resource, event.change, self.cause)
 
     def _result(self, value: Any) -> Observation:
+        limit = self.contract.limits.result_bytes
+        if limit is not None and (size := len(canonical(value))) > limit:
+            raise self._violation(f"its result has {size} bytes, and the contract allows {limit}")
         if self.contract.result:
             wrong = faults(value, self.contract.result)
             if wrong:

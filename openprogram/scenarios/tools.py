@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from openprogram.agent.tools import ToolOutput
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.schema import faults
+from openprogram.contracts.sensitive import masked
 from openprogram.contracts.templates import fill
 from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing
 from openprogram.fixtures.events import AdapterEvent, Failed, Result, numbered
@@ -224,8 +225,8 @@ class ScenarioTool:
                     namespace=key.namespace,
                     tool=contract.name,
                     revision=contract.revision,
-                    request=key.arguments,
-                    key=key.as_json(),
+                    request=masked(key.arguments, contract.sensitive),
+                    key=key.shown(contract),
                     explanation=tuple(found.explain() for found in candidates),
                     call=number,
                 )

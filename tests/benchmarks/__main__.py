@@ -23,6 +23,7 @@ from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.paced import paced_rows
 from tests.benchmarks.redaction import redaction_rows
 from tests.benchmarks.requests import request_rows
+from tests.benchmarks.scenarios import scenario_rows
 from tests.benchmarks.workload import MODEL, SESSIONS, Session, SessionProvider, session
 
 _HEADER = (
@@ -55,6 +56,7 @@ def _print_the_rest(folder: Path) -> None:
         partial(_growth_rows, folder),
         redaction_rows,
         partial(memory_rows, folder),
+        scenario_rows,
     ]
     for rows in parts:
         for name, measured, goal in rows():

@@ -140,6 +140,7 @@ def test_after_a_gap_nothing_counts_and_the_answer_is_incomplete() -> None:
 
 
 READ_ONLY = Contract(name="peek", effect="read", errors=(ErrorCategory(name="refused"),))
+SMALL = Contract(name="peek", effect="read", limits=ResultLimits(result_bytes=11))
 TYPED = Contract(name="peek", effect="read", result={"type": "object", "required": ["status"]})
 
 
@@ -150,6 +151,7 @@ TYPED = Contract(name="peek", effect="read", result={"type": "object", "required
         ([Commit(resource="orders/18", value={}), Result()], CONTRACTS["pay"], "it changes orders/18"),
         ([Failed(category="odd", message="")], READ_ONLY, "category 'odd', but the contract declares: refused"),
         ([Result(value={})], TYPED, "'status' is a required property"),
+        ([Result(value="é" * 5)], SMALL, "its result has 12 bytes, and the contract allows 11"),
         ([Ack()], READ_ONLY, "its answer has no end"),
         ([], READ_ONLY, "its answer has no end"),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from openprogram.contracts import ResultLimits
 from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing, RunStopped
 from openprogram.fixtures.events import Result
 from openprogram.fixtures.fixture import Fixture
@@ -233,6 +234,61 @@ async def test_a_pure_tool_really_runs() -> None:
     ran = Ran(scenario(contracts=contracts, pure=pure, operations={}), [[tool_call("add", {"id": "a"})], "Done."])
     assert observed(await ran.result()) == [("aa", False)]
     assert ran.of("answer")[0]["source"] == "pure:add@1#3"
+
+
+async def test_a_pure_tool_that_returns_something_else_for_the_same_key_stops_the_run() -> None:
+    contracts = {"add": CONTRACTS["get_order"].model_copy(update={"name": "add", "effect": "pure", "reads": ()})}
+    returned = iter(range(9))
+    pure = {"add": PureTool("add", "1", "1", lambda arguments: next(returned))}
+    twice: Script = [[tool_call("add", {"id": "a"}, "1"), tool_call("add", {"id": "a"}, "2")], "Done."]
+    stopped, _ = await stops(scenario(contracts=contracts, pure=pure, operations={}), twice)
+    assert stopped.code == "pure.changed"
+
+
+async def test_a_fixture_of_a_pure_tool_says_what_it_must_return() -> None:
+    contracts = {"add": CONTRACTS["get_order"].model_copy(update={"name": "add", "effect": "pure", "reads": ()})}
+    pure = {"add": PureTool("add", "1", "1", lambda arguments: arguments["id"] * 2)}
+    once: Script = [[tool_call("add", {"id": "a"})], "Done."]
+
+    def says(value: str) -> FixtureRegistry:
+        fields: dict[str, Any] = {"scenario_version": "1", "tool": "add", "contract_revision": "1"}
+        return FixtureRegistry([Fixture(id="f", arguments={"id": "a"}, events=(Result(value=value),), **fields)])
+
+    shop = scenario(contracts=contracts, pure=pure, operations={})
+    assert observed(await Ran(shop, once, says("aa")).result()) == [("aa", False)]
+    stopped, _ = await stops(shop, once, says("ab"))
+    assert stopped.code == "pure.changed"
+
+
+async def test_a_pure_tool_written_for_another_interpreter_does_not_run() -> None:
+    contracts = {"add": CONTRACTS["get_order"].model_copy(update={"name": "add", "effect": "pure", "reads": ()})}
+    pure = {"add": PureTool("add", "1", "1", lambda arguments: 1, environment="python-2.7")}
+    stopped, _ = await stops(
+        scenario(contracts=contracts, pure=pure, operations={}), [[tool_call("add", {"id": "a"})], "Done."]
+    )
+    assert "written for python-2.7" in str(stopped)
+
+
+async def test_the_model_sees_the_projection_under_the_limit_and_never_the_raw_payload() -> None:
+    limited = CONTRACTS["get_order"].model_copy(update={"limits": ResultLimits(visible_bytes=6)})
+    fixture = Fixture(
+        id="f",
+        scenario_version="1",
+        tool="get_order",
+        contract_revision="1",
+        arguments={"id": "17"},
+        reads={"orders/17": 1},
+        events=(Result(value="öffentlich"),),
+        raw={"internal": "geheim"},
+    )
+    ran = Ran(scenario(contracts={"get_order": limited}), [[tool_call("get_order", {"id": "17"})], "Done."],
+              FixtureRegistry([fixture]))  # fmt: skip
+    assert observed(await ran.result()) == [("öffen\n[cut: 5 of 11 bytes are not shown]", False)]
+    assert b"geheim" not in b"".join(ran.journal)
+    (line,) = ran.of("observation")
+    assert (line["visible_bytes"], line["truncated"]) == (11, True)
+    (result,) = [line["event"] for line in ran.of("adapter")]
+    assert result["value"] == "öffentlich"
 
 
 # ---- approvals
