@@ -13,7 +13,7 @@ from openprogram.errors import OpenProgramError
 from openprogram.providers.types import ModelCost
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
+    from genai_prices.types import ModelInfo, ModelPrice, Provider
 
 __all__ = ["CatalogueMissing", "KnownModel", "find_model", "known_models"]
 
@@ -32,13 +32,14 @@ class CatalogueMissing(OpenProgramError):
 class KnownModel:
     """One model. `context_window`: tokens, None where that is not known. `cost`: US dollars a million tokens, or None.
 
-    Of prices that grow with the length of the prompt, `cost` has the first step.
+    `cost_grows`: long prompts cost more; `cost` has the price of short ones.
     """
 
     id: str
     name: str
     context_window: int | None
     cost: ModelCost | None
+    cost_grows: bool
     deprecated: bool
 
 
@@ -69,21 +70,23 @@ def _provider(provider_id: str) -> "Provider":
 
 
 def _known(model: "ModelInfo", now: datetime) -> KnownModel:
+    prices = dict(_prices(model.get_prices(now)))
     return KnownModel(
         id=model.id,
         name=model.name or model.id,
         context_window=model.context_window,
-        cost=_cost(dict(_prices(model.get_prices(now)))),
+        cost=_cost({kind: float(getattr(price, "base", price)) for kind, price in prices.items()}),
+        cost_grows=any(hasattr(price, "tiers") for price in prices.values()),
         deprecated=bool(model.deprecated),
     )
 
 
-def _prices(prices: Any) -> Iterator[tuple[str, float]]:
+def _prices(prices: "ModelPrice") -> "Iterator[tuple[str, Any]]":
+    """Decimal, or TieredPrices, by kind of token."""
     for kind in ("input", "output", "cache_read", "cache_write"):
-        price = getattr(prices, f"{kind}_mtok", None)
-        price = getattr(price, "base", price)  # steps by the length of the prompt
+        price = getattr(prices, f"{kind}_mtok")
         if price is not None:
-            yield kind, float(price)
+            yield kind, price
 
 
 def _cost(prices: dict[str, float]) -> ModelCost | None:

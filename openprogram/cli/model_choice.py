@@ -70,7 +70,8 @@ def choose_model(model: str | None, api: str | None, base_url: str | None, model
 def with_known_facts(model: "Model", now: datetime) -> "Model":
     """`model` with context window and prices where the catalogue has them, and it is served where its provider does.
 
-    Another server may have the same name for something else, at another price.
+    Another server may have the same name for something else, at another price. A price that grows with the prompt is
+    no `Model.cost`, which has one: the call's tokens are priced by the list then.
     """
     from openprogram.catalogue import find_model
 
@@ -80,7 +81,7 @@ def with_known_facts(model: "Model", now: datetime) -> "Model":
     known = find_model(served.listed_as, model.id, now)
     if known is None:
         return model
-    facts = {"context_window": known.context_window, "cost": known.cost}
+    facts = {"context_window": known.context_window, "cost": None if known.cost_grows else known.cost}
     return model.model_copy(update={name: fact for name, fact in facts.items() if fact is not None})
 
 

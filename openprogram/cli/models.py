@@ -22,8 +22,8 @@ def list_models(
 ) -> None:
     """List the models that are known, with context window (tokens) and prices (US dollars a million tokens).
 
-    The list is that of the installed genai-prices: older names and families are in it as well. What a provider serves
-    today, the provider says; an id that isn't listed works too.
+    A `+` says that long prompts cost more. The list is that of the installed genai-prices: older names and families are
+    in it as well. What a provider serves today, the provider says; an id that isn't listed works too.
     """
     from openprogram.catalogue import known_models
     from openprogram.cli.state import current_time
@@ -44,7 +44,8 @@ def _row(provider: str, model: "KnownModel") -> tuple[str, ...]:
     cost = model.cost
     prices = (cost.input, cost.output, cost.cache_read, cost.cache_write) if cost is not None else (None,) * 4
     window = "-" if model.context_window is None else f"{model.context_window:,}"
-    return f"{provider}:{model.id}", window, *("-" if price is None else f"{price:g}" for price in prices)
+    more = "+" if model.cost_grows else ""
+    return f"{provider}:{model.id}", window, *("-" if price is None else f"{price:g}{more}" for price in prices)
 
 
 def _fields(provider: str, model: "KnownModel") -> dict[str, Any]:
@@ -56,5 +57,6 @@ def _fields(provider: str, model: "KnownModel") -> dict[str, Any]:
         "api": PROVIDERS[provider].api,
         "context_window": model.context_window,
         "cost": None if model.cost is None else model.cost.model_dump(),
+        "cost_grows": model.cost_grows,
         "deprecated": model.deprecated,
     }

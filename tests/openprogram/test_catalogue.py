@@ -65,6 +65,7 @@ def test_cached_tokens_without_a_price_cost_what_others_cost(
     listed(monkeypatch, entry(price, context_window=5))
     [model] = known_models("p", NOW)
     assert (model.cost, model.context_window, model.name) == (cost, 5, "m")
+    assert model.cost_grows is isinstance(price.input_mtok, TieredPrices)
 
 
 def test_without_an_extra_there_is_no_list_and_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

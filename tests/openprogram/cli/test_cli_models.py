@@ -10,9 +10,12 @@ import pytest
 
 from openprogram.catalogue import known_models
 from openprogram.cli.model_choice import PROVIDERS, choose_model, with_known_facts
+from openprogram.providers.types import ModelCost
 from openprogram.providers.vendors import VENDOR_APIS
 from openprogram.providers.vendors.services import names_of, service_behind
 from tests.openprogram.cli.command import run_process
+
+FIELDS = ["model", "provider", "id", "name", "api", "context_window", "cost", "cost_grows", "deprecated"]
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,7 +26,7 @@ def test_the_list_has_stable_fields_and_each_entry_can_be_chosen(tmp_path: Path)
     listed = json.loads(finished.out)
     assert {model["provider"] for model in listed} == set(PROVIDERS)
     for model in listed:
-        assert list(model) == ["model", "provider", "id", "name", "api", "context_window", "cost", "deprecated"]
+        assert list(model) == FIELDS
         chosen = choose_model(model["model"], None, None, None)
         assert (chosen.provider, chosen.id, chosen.api) == (model["provider"], model["id"], model["api"])
     assert not (tmp_path / "state").exists()
@@ -35,8 +38,9 @@ def test_one_provider_is_shown_as_a_table(tmp_path: Path) -> None:
     header, *rows = finished.out.splitlines()
     assert header.split() == ["model", "context", "input", "output", "cache", "read", "cache", "write"]
     assert all(row.startswith("anthropic:") for row in rows)
-    [sonnet] = [row.split() for row in rows if row.startswith("anthropic:claude-sonnet-4-5 ")]
-    assert sonnet[1:] == ["200,000", "3", "15", "0.3", "3.75"]
+    prices = {row.split()[0].removeprefix("anthropic:"): row.split()[1:] for row in rows}
+    assert prices["claude-haiku-4-5"] == ["200,000", "1", "5", "0.1", "1.25"]
+    assert prices["claude-sonnet-4-5"] == ["200,000", "3+", "15+", "0.3+", "3.75+"]
 
 
 def test_an_unknown_provider_is_a_usage_error_that_names_the_known(tmp_path: Path) -> None:
@@ -70,8 +74,14 @@ def test_each_provider_is_in_the_catalogue(provider: str) -> None:
 
 
 def test_a_known_model_has_its_context_window_and_prices() -> None:
-    model = with_known_facts(choose_model("anthropic:claude-sonnet-4-5", None, None, None), NOW)
-    assert (model.context_window, model.cost.input, model.cost.cache_read) == (200_000, 3.0, 0.3)
+    model = with_known_facts(choose_model("anthropic:claude-haiku-4-5", None, None, None), NOW)
+    assert (model.context_window, model.cost.input, model.cost.cache_read) == (200_000, 1.0, 0.1)
+
+
+def test_a_price_that_grows_with_the_prompt_is_left_to_the_list() -> None:
+    growing = next(model for model in known_models("openai", NOW) if model.cost_grows)
+    model = with_known_facts(choose_model(f"openai:{growing.id}", None, None, None), NOW)
+    assert (model.context_window or None, model.cost) == (growing.context_window, ModelCost())
 
 
 @pytest.mark.parametrize(
