@@ -1,6 +1,6 @@
 """What the pipeline is handed: how requests and events become JSON values, and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from openprogram.pipeline.request_parts import Part, PartCodec
@@ -32,12 +32,12 @@ class EventCodec(Protocol[T]):
         """The event as JSON values of its own, unaffected by later changes of the object. Raises NotJson."""
         ...
 
-    def load(self, payload: bytes) -> T:
-        """The event of a JSON text. Raises ValueError."""
+    def load_all(self, payloads: Sequence[bytes]) -> list[T]:
+        """The events of JSON texts, one of each. Raises ValueError."""
         ...
 
     def check(self, event: dict[str, Any]) -> None:
-        """Raises ValueError where `load` could not make an event of this dump."""
+        """Raises ValueError where `load_all` could not make an event of this dump."""
         ...
 
     def is_terminal(self, event: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """What flows between stages: a call opened, its events in batches, a call closed. Nothing else."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from openprogram.pipeline.log.lines import CleanEvent, Outcome
 from openprogram.pipeline.request_parts import DumpedParts, RequestText
@@ -36,27 +36,22 @@ class ServedCall:
     payloads: list[bytes] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallEvent(Generic[T]):
+class CallEvent(NamedTuple, Generic[T]):
     """An event as the provider gave it, with its dump of that moment: a provider may go on changing the object."""
 
     event: T
     dumped: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenEvent(Generic[T]):
+class WrittenEvent(NamedTuple, Generic[T]):
     """An event and its redacted dump, which is on file before anybody downstream sees the event."""
 
     event: T
     clean: CleanEvent
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEvent:
-    """An event as the file holds it. `payload`: JSON text."""
-
-    payload: bytes
+#: An event as the file holds it: JSON text.
+ReadEvent: TypeAlias = bytes
 
 
 @dataclass(frozen=True, slots=True)

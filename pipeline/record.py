@@ -65,7 +65,7 @@ class Recorder(Generic[T]):
             Stage(partial(live, open_source=open_source, codec=self._events), waiting=EVENTS_PER_BATCH),
             Stage(partial(redact_events, redaction=call.redaction)),
             Stage(partial(write_events, writer=call.writer)),
-            Stage(partial(decode, value=_live_event)),
+            Stage(partial(decode, values=_live_events)),
         ]
         failure: BaseException | None = None
         try:
@@ -123,5 +123,5 @@ class _RecordedCall(Generic[T]):
         }
 
 
-def _live_event(item: WrittenEvent[T]) -> T:
-    return item.event
+def _live_events(items: Batch[WrittenEvent[T]]) -> Batch[T]:
+    return [item.event for item in items]

@@ -93,16 +93,16 @@ class Replayer(Generic[T]):
             await host.begun()
             return served
 
-        def value(item: ReadEvent) -> T:
-            call.event_count += 1
-            return self._event(item)
+        def values(items: Batch[ReadEvent]) -> Batch[T]:
+            call.event_count += len(items)
+            return self._load(items)
 
         stages = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
             Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(compare, choose=choose)),
             Stage(partial(read, recording=self.recording)),
-            Stage(partial(decode, value=value)),
+            Stage(partial(decode, values=values)),
         ]
         try:
             await run_stages(request, stages, send)
@@ -219,9 +219,9 @@ class Replayer(Generic[T]):
             request = redact(request).value
         return cast(dict[str, Any], request)
 
-    def _event(self, item: ReadEvent) -> T:
+    def _load(self, items: Batch[ReadEvent]) -> Batch[T]:
         try:
-            return self._events.load(item.payload)
+            return self._events.load_all(items)
         except ValueError as error:
             raise RecordingFileError(
                 path=self.recording.path, reason=f"an event does not fit today's types: {error}"

@@ -1,5 +1,6 @@
 """Requests and events ⇄ JSON values: the only door between provider types and the pipeline."""
 
+from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -64,6 +65,7 @@ _PLAIN_TYPES: Final[frozenset[type]] = frozenset(
 )
 _REPLACEMENT: Final = "\ufffd".encode()
 
+_DELTA_CLASSES: Final = (EventTextDelta, EventThinkingDelta, EventToolCallDelta)
 _DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta"})
 
 
@@ -130,17 +132,26 @@ class AssistantEventCodec:
 
     def __init__(self) -> None:
         self._adapter: TypeAdapter[AssistantMessageEvent] = TypeAdapter(AssistantMessageEvent)
+        self._batches: TypeAdapter[list[AssistantMessageEvent]] = TypeAdapter(list[AssistantMessageEvent])
 
     def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
         """The event as JSON values. Raises NotJson."""
         if not isinstance(event, BaseModel):
             raise NotJson("", f"{type(event).__name__} is not an event")
-        if isinstance(event, EventTextDelta | EventThinkingDelta | EventToolCallDelta):
+        if isinstance(event, _DELTA_CLASSES):
             # Nearly every event of a stream is one of these: spelled out, as it costs a third of the general way.
             return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
         dumped = to_json_value(_python(event), "", 2)
         assert isinstance(dumped, dict)
         return {"type": event.type, **dumped}  # its type first, for those who read the file
+
+    def load_all(self, payloads: Sequence[bytes]) -> list[AssistantMessageEvent]:
+        """The events of JSON texts, one of each. Raises ValueError."""
+        try:
+            events = self._batches.validate_json(b"[" + b",".join(payloads) + b"]")
+        except ValidationError:
+            events = []  # one by one tells which, and takes lone surrogates
+        return events if len(events) == len(payloads) else [self.load(payload) for payload in payloads]
 
     def load(self, payload: bytes) -> AssistantMessageEvent:
         """The event of a JSON text. Raises ValueError."""

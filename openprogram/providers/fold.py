@@ -1,7 +1,7 @@
 """The message that a stream of events adds up to, at any point of the stream.
 
-Events carry deltas only, so whoever wants the message so far folds them. Pieces are collected and joined when
-somebody looks: adding an event costs the same at the end of a long answer as at its beginning.
+Events carry deltas only, so whoever wants the message so far folds them. They are collected, and folded when somebody
+looks: adding an event costs next to nothing, and the same at the end of a long answer as at its beginning.
 """
 
 import copy
@@ -106,11 +106,20 @@ class Fold:
 
     def __init__(self, api: str, provider: str, model: str) -> None:
         self._api, self._provider, self._model = api, provider, model
+        self._added: list[AssistantMessageEvent] = []  # since somebody looked
         self._blocks: dict[int, _Block] = {}
         self._final: AssistantMessage | None = None
 
     def add(self, event: AssistantMessageEvent) -> None:
         """Take the next event. Constant time, whatever came before."""
+        self._added.append(event)
+
+    def _fold_added(self) -> None:
+        for event in self._added:
+            self._fold(event)
+        self._added.clear()
+
+    def _fold(self, event: AssistantMessageEvent) -> None:
         match event:
             case EventTextDelta(content_index=index, delta=delta):
                 self._block(index, _TextBlock).pieces.append(delta)
@@ -149,6 +158,7 @@ class Fold:
     @property
     def final(self) -> AssistantMessage | None:
         """The message of the terminal event (`done` or `error`), that very object; None before it."""
+        self._fold_added()
         return self._final
 
     @property
@@ -159,6 +169,7 @@ class Fold:
         them yet. Blocks stand in the order of their `content_index`. Arguments of an unfinished tool call are as
         many as can be read, see `parse_partial_arguments`.
         """
+        self._fold_added()
         if self._final is not None:
             return self._final
         content = [block.content() for _, block in sorted(self._blocks.items())]

@@ -9,7 +9,7 @@ Written in this key order, so that recordings diff well; read in any. Source: do
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
 
 from openprogram.pipeline.json_value import (
@@ -42,7 +42,7 @@ __all__ = [
     "UnknownPolicy",
     "WrongVersion",
     "accept_any_event",
-    "canonical_payload",
+    "canonical_payloads",
     "encode_call_end",
     "encode_event",
     "encode_header",
@@ -109,7 +109,7 @@ class EventLine(NamedTuple):
     call_index: int
     event_index: int  #: from 0 within the call
     event: dict[str, Any]
-    is_canonical: bool = True  #: spelled as `encode_event` does, so that `canonical_payload` can cut the event out
+    is_canonical: bool = True  #: spelled as `encode_event` does, so that `canonical_payloads` can cut the event out
 
 
 class CallEndLine(NamedTuple):
@@ -208,7 +208,7 @@ def _encode(line: dict[str, JsonValue], content: dict[str, JsonValue], depth: in
 # ---- reading
 
 #: How `encode_event` begins a line: such a line has no duplicate key at its own level once its payload parses alone.
-_CANONICAL: Final = b'{"type":"event","call_index":%d,"event_index":%d,"event":'
+_CANONICAL_START: Final = b'{"type":"event","call_index":%d,"event_index":'
 _EVENT_PREFIX: Final = re.compile(
     rb'\{"type":"event","call_index":(0|[1-9][0-9]{0,14}),"event_index":(0|[1-9][0-9]{0,14}),"event":'
 )
@@ -263,15 +263,19 @@ def find_deltas(block: bytes, at: int) -> Deltas | None:
     return Deltas(int(call_index), int(first), index, end, delta_type.decode())
 
 
-def canonical_payload(raw: bytes, call_index: int, event_index: int) -> bytes:
-    """The JSON text of the event in a line that was canonical when it was parsed.
+def canonical_payloads(lines: Sequence[bytes], call_index: int, first_index: int) -> list[bytes]:
+    """The JSON texts of a call's events, in lines that were canonical and followed each other when they were parsed.
 
-    Raises LineDefect: it isn't, or it isn't this event's.
+    Raises LineDefect: one isn't, or it isn't this event's.
     """
-    prefix = _CANONICAL % (call_index, event_index)
-    if not raw.startswith(prefix):
-        raise LineDefect(f"event {event_index} is no longer where it was", call_index)
-    return raw[len(prefix) : -1] if raw.endswith(b"}") else _cut(raw, len(prefix))
+    payloads = []
+    start = _CANONICAL_START % call_index
+    for event_index, line in enumerate(lines, first_index):
+        prefix = b'%b%d,"event":' % (start, event_index)
+        if not line.startswith(prefix):
+            raise LineDefect(f"event {event_index} is no longer where it was", call_index)
+        payloads.append(line[len(prefix) : -1] if line.endswith(b"}") else _cut(line, len(prefix)))
+    return payloads
 
 
 def _cut(raw: bytes, start: int) -> bytes:

@@ -21,7 +21,7 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
-    canonical_payload,
+    canonical_payloads,
     find_deltas,
     parse_line,
 )
@@ -30,7 +30,6 @@ from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.source import ByteSource, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy
-from openprogram.pipeline.streams import EVENTS_PER_BATCH
 
 __all__ = ["CallSummary", "Recording", "index_lines", "open_recording", "parse_raw", "unchanged"]
 
@@ -84,19 +83,17 @@ class CallSummary:
         return source.read_range(*self._request)
 
     def read_events(self, source: ByteSource) -> Iterator[list[bytes]]:
-        """The events' JSON texts, in batches of EVENTS_PER_BATCH or fewer. Raises as `read_request`."""
+        """The events' JSON texts, in batches: as many as are read at once. Raises as `read_request`."""
         served = 0
         for index in range(0, len(self._runs), 2):
             for lines in _batches(source, self._runs[index], self._runs[index + 1]):
-                yield [self._payload(line, event_index) for event_index, line in enumerate(lines, served)]
+                if self._is_canonical:
+                    yield canonical_payloads(lines, self.call_index, served)
+                else:
+                    yield [field_text(line, "event") for line in lines]
                 served += len(lines)
         if served != self.event_count:
             raise LineDefect(f"{served} events are left of {self.event_count}", self.call_index)
-
-    def _payload(self, line: bytes, event_index: int) -> bytes:
-        if self._is_canonical:
-            return canonical_payload(line, self.call_index, event_index)
-        return field_text(line, "event")
 
 
 class Recording:
@@ -315,7 +312,5 @@ def _batches(source: ByteSource, start: int, end: int) -> Iterator[list[bytes]]:
                 raise LineDefect("the line no longer ends where it did")
             size *= 2
             continue
-        lines = piece[: cut - 1].split(b"\n")
-        for index in range(0, len(lines), EVENTS_PER_BATCH):
-            yield lines[index : index + EVENTS_PER_BATCH]
+        yield piece[: cut - 1].split(b"\n")
         start, size = start + cut, _READ_BYTES

@@ -13,13 +13,15 @@ T = TypeVar("T")
 
 
 async def decode(
-    receive: ObjectReceiveStream[Batch[Any]], send: ObjectSendStream[Batch[T]], value: Callable[[Any], T]
+    receive: ObjectReceiveStream[Batch[Any]],
+    send: ObjectSendStream[Batch[T]],
+    values: Callable[[Batch[Any]], Batch[T]],
 ) -> None:
-    """The stage: `value(item)` of every event, then, where the call closed with a failure, that failure raised."""
+    """The stage: `values(items)` of every batch of events; then, where the call closed with a failure, that raised."""
     async with receive, send:
         async for batch in receive:
             closed = batch.pop() if isinstance(batch[-1], CallClosed) else None
             if batch:
-                await send.send([value(item) for item in batch])
+                await send.send(values(batch))
             if closed is not None and closed.failure is not None:
                 raise closed.failure

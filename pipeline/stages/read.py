@@ -42,5 +42,5 @@ async def read(
     async with receive, send:
         async for served in receive:
             for payloads in _batches(served, recording):
-                await send.send([ReadEvent(payload) for payload in payloads])
+                await send.send([*payloads])
             await send.send([closing(recording.calls[served.call_index])])

@@ -119,7 +119,7 @@ class _Codec:
     def dump(self, event: str) -> dict[str, Any]:
         return {"type": event}
 
-    def load(self, payload: bytes) -> str:
+    def load_all(self, payloads: Sequence[bytes]) -> list[str]:
         raise AssertionError("nothing is loaded in record")
 
     def check(self, event: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from openprogram.pipeline.log.lines import (
     LineDefect,
     RequestLine,
     accept_any_event,
-    canonical_payload,
+    canonical_payloads,
     encode_call_end,
     encode_event,
     encode_header,
@@ -63,7 +63,7 @@ def test_an_event_is_read_as_it_was_written_in_both_spellings(event: dict[str, A
         assert isinstance(line, EventLine)
         assert (line.call_index, line.event_index, line.is_canonical) == (3, 14, is_canonical)
         assert exact(line.event) == exact(event)
-    assert canonical_payload(written, 3, 14) == field_text(respelled, "event")
+    assert canonical_payloads([written], 3, 14) == [field_text(respelled, "event")]
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
@@ -186,7 +186,7 @@ def test_a_line_found_to_be_a_delta_is_one_that_the_parser_takes(
     assert parse_line(raw[: found.end], accept_any_event) == EventLine(line.call_index, line.event_index, line.event)
     assert (found.call_index, found.first_index, found.next_index) == (4, line.event_index, line.event_index + 1)
     assert (line.event["type"], list(line.event)) == (found.delta_type, ["type", "content_index", "delta"])
-    assert load_payload(canonical_payload(raw[: found.end], 4, line.event_index)) == line.event
+    assert [load_payload(text) for text in canonical_payloads([raw[: found.end]], 4, line.event_index)] == [line.event]
 
 
 @pytest.mark.parametrize(
