@@ -10,6 +10,7 @@ Written in this key order, so that recordings diff well; read in any. Source: do
 
 import re
 from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
 
 from openprogram.pipeline.json_value import (
@@ -17,7 +18,6 @@ from openprogram.pipeline.json_value import (
     JsonValue,
     NotJson,
     show_value,
-    to_json_string,
     to_json_value,
     to_line,
 )
@@ -74,9 +74,6 @@ CleanRequest = NewType("CleanRequest", dict[str, JsonValue])
 CheckEvent: TypeAlias = Callable[[dict[str, Any]], None]
 
 _DELTA_KEYS: Final = ("type", "content_index", "delta")
-_DELTA_LINE: Final = (
-    b'{"type":"event","call_index":%d,"event_index":%d,"event":{"type":%b,"content_index":%d,"delta":%b}}' + LINE_END
-)
 #: Characters that are far below MAX_LINE_BYTES however they are escaped.
 _SHORT: Final = 1_000_000
 
@@ -166,8 +163,15 @@ def encode_event(call_index: int, event_index: int, event: CleanEvent) -> bytes:
     if tuple(event) == _DELTA_KEYS:
         kind, index, delta = event.values()
         if type(kind) is str and type(index) is int and type(delta) is str and len(delta) < _SHORT:
-            # Nearly every event is such a delta. The same text as below, for a quarter of the cost.
-            return _DELTA_LINE % (call_index, event_index, to_json_string(kind), index, to_json_string(delta))
+            # Nearly every event is such a delta. The same text as below, for a fifth of the cost.
+            text = (
+                f'{{"type":"event","call_index":{call_index},"event_index":{event_index},"event":{{"type":'
+                f'{encode_basestring(kind)},"content_index":{index},"delta":{encode_basestring(delta)}}}}}\n'
+            )
+            try:
+                return text.encode()
+            except UnicodeEncodeError:
+                pass  # a lone surrogate, which is written as an escape
     line: dict[str, JsonValue] = {
         "type": "event",
         "call_index": call_index,

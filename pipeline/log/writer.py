@@ -136,7 +136,7 @@ class RecordingSink:
         body = request if isinstance(request, bytes) else _encode_body(request)
         with self._appending("write the request"):
             call_index = self._order.next_call_index
-            self._append(encode_request(call_index, body), [RequestLine(call_index, {})])
+            self._append(encode_request(call_index, body), RequestLine(call_index, {}))
         return CallWriter(self, call_index)
 
     def append_events(self, call_index: int, first_index: int, events: Sequence[CleanEvent]) -> None:
@@ -144,9 +144,8 @@ class RecordingSink:
         if not events:
             return
         data = b"".join(_encode_events(call_index, first_index, events))
-        lines = [EventLine(call_index, index, event) for index, event in enumerate(events, first_index)]
         with self._appending("write an event"):
-            self._append(data, lines)
+            self._append(data, EventLine(call_index, first_index, events[0]), len(events) - 1)
 
     def end_call(
         self,
@@ -160,12 +159,12 @@ class RecordingSink:
         count = first_index + len(events)
         data = b"".join(_encode_events(call_index, first_index, events))
         data += _encode_end(call_index, count, outcome, error)
-        lines: list[EventLine | CallEndLine] = [
-            EventLine(call_index, index, event) for index, event in enumerate(events, first_index)
-        ]
-        lines.append(CallEndLine(call_index, count, outcome, error))
+        end = CallEndLine(call_index, count, outcome, error)
         with self._appending("write the call's end"):
-            self._append(data, lines)
+            if events:
+                self._append(data, EventLine(call_index, first_index, events[0]), len(events) - 1, end)
+            else:
+                self._append(data, end)
 
     def sync(self) -> None:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
@@ -331,17 +330,29 @@ class RecordingSink:
         else:
             self._order.advance(line)
 
-    def _append(self, data: bytes, lines: Sequence[RequestLine | EventLine | CallEndLine]) -> None:
-        """Write the lines of one call, if they may stand here. Raises RecordingFileError, OSError; nothing written."""
+    def _append(
+        self,
+        data: bytes,
+        first: RequestLine | EventLine | CallEndLine,
+        more_events: int = 0,
+        end: CallEndLine | None = None,
+    ) -> None:
+        """Write the lines of one call, if they may stand here: the first, so many more events behind it, its end.
+
+        Raises RecordingFileError, OSError; nothing written.
+        """
         try:
-            self._order.check(lines[0])  # the others follow from it
+            self._order.check(first)  # the others follow from it
         except LineDefect as defect:
             raise RecordingFileError(path=self.path, reason=defect.reason, call_index=defect.call_index) from None
         write_whole(self._descriptor, data, self._known_end)
-        for line in lines:
-            self._order.advance(line)
+        self._order.advance(first)
+        if more_events:
+            self._order.advance_events(first.call_index, more_events)
+        if end is not None:
+            self._order.advance(end)
         self._known_end += len(data)
-        self._line_count += len(lines)
+        self._line_count += 1 + more_events + (end is not None)
 
 
 class CallWriter:

@@ -34,61 +34,49 @@ class _TextScanner(Protocol):
 
 
 class _Entry:
-    """An event in the queue. `delta`: its text of a block, if it has one; `decided`: characters of that.
+    """An event in the queue. `delta`: its text of a block, or nothing; `undecided`: characters left at its end.
 
-    `parts`: what the decided characters became.
+    `parts`: what the decided characters became, or None while they all stay.
     """
 
-    __slots__ = ("decided", "delta", "event", "parts")
+    __slots__ = ("delta", "event", "parts", "undecided")
 
-    def __init__(self, event: _Event, delta: str | None = None) -> None:
-        self.event, self.delta, self.decided = event, delta, 0
-        self.parts: list[str] = []
-
-    @property
-    def waits(self) -> bool:
-        """Whether some of its text is undecided."""
-        return self.delta is not None and self.decided < len(self.delta)
+    def __init__(self, event: _Event, delta: str = "") -> None:
+        self.event, self.delta, self.undecided = event, delta, len(delta)
+        self.parts: list[str] | None = None
 
     def take(self, length: int, new: str | None) -> int:
         """The next characters, `length` at most, are decided. Returns how many are left for the next event."""
-        assert self.delta is not None
-        size = min(length, len(self.delta) - self.decided)
-        self.parts.append(self.delta[self.decided : self.decided + size] if new is None else new)
-        self.decided += size
+        size, start = min(length, self.undecided), len(self.delta) - self.undecided
+        if new is not None:
+            if self.parts is None:
+                self.parts = [self.delta[:start]]
+            self.parts.append(new)
+        elif self.parts is not None:
+            self.parts.append(self.delta[start : start + size])
+        self.undecided -= size
         return length - size
 
 
 class _Block:
     """A content block whose text is streaming in: its scanner, and its events that have undecided text."""
 
-    __slots__ = ("_unscanned", "entries", "scanner")
+    __slots__ = ("entries", "scanner")
 
     def __init__(self, kind: str) -> None:
         self.scanner: _TextScanner = ArgumentsScanner() if kind == "toolcall" else Scanner()
         self.entries: deque[_Entry] = deque()
-        self._unscanned: list[str] = []
-
-    def add(self, entry: _Entry, delta: str) -> None:
-        if delta:
-            self.entries.append(entry)
-            self._unscanned.append(delta)
-
-    def scan(self) -> None:
-        """Scan what was added as one text: how it was cut makes no difference to what is found."""
-        text = "".join(self._unscanned)
-        self._unscanned.clear()
-        self._settle(self.scanner.feed(text))
 
     def close(self) -> None:
-        self._settle(self.scanner.close())
+        self.settle(self.scanner.close())
 
-    def _settle(self, pieces: list[Piece]) -> None:
+    def settle(self, pieces: list[Piece]) -> None:
         for length, new in pieces:
             left, replacement = length, new
             while left:
-                left = self.entries[0].take(left, replacement)
-                if not self.entries[0].waits:
+                entry = self.entries[0]
+                left = entry.take(left, replacement)
+                if not entry.undecided:
                     self.entries.popleft()
                 if replacement:
                     replacement = ""
@@ -98,6 +86,7 @@ class StreamRedactor:
     """Redacts the events of one provider call, in their order. Not for use from several threads."""
 
     def __init__(self) -> None:
+        self._ready: list[_Event] = []  # decided before there was a queue, and not given back yet
         self._queue: deque[_Entry] = deque()
         self._blocks: dict[tuple[str, str], _Block] = {}
         self._count = 0
@@ -121,20 +110,24 @@ class StreamRedactor:
 
     def feed_all(self, events: Iterable[_Event]) -> list[_Event]:
         """As `feed`, for the next few events: deltas of a block that follow each other cost one scan."""
-        unscanned: _Block | None = None
+        block: _Block | None = None
+        run: list[_Event] = []  # deltas of that block, not scanned yet
         for event in events:
             if "partial" in event:
                 event = {key: item for key, item in event.items() if key != "partial"}
-            kind, delta = event.get("type"), event.get("delta")
-            is_delta = isinstance(kind, str) and kind in _DELTAS and isinstance(delta, str)
-            block = self._delta(event, kind, delta) if is_delta else None  # type: ignore[arg-type]
-            if unscanned is not None and block is not unscanned:
-                unscanned.scan()
-            if block is None:
-                self._other(kind, event)
-            unscanned = block
-        if unscanned is not None:
-            unscanned.scan()
+            owner = self._block_of(event)
+            if block is not None and owner is not block:
+                self._scan(block, run)
+                run = []
+            if owner is None:
+                self._other(event)
+            elif len(event) == 3 and type(event.get("content_index")) is int:
+                run.append(event)  # it holds nothing but its type, index and text
+            else:
+                run.append(self._clean_rest(event))
+            block = owner
+        if block is not None:
+            self._scan(block, run)
         return self._decided()
 
     def close(self) -> list[_Event]:
@@ -142,19 +135,29 @@ class StreamRedactor:
         self._close_blocks()
         return self._decided()
 
-    def _delta(self, event: _Event, kind: str, delta: str) -> _Block:
-        """Queue an event with text, to be scanned; the block that it belongs to."""
-        index = event.get("content_index")
-        key = _DELTAS[kind], repr(index)
+    def _block_of(self, event: _Event) -> _Block | None:
+        """The block whose text goes on with this event, or None where the event is no such delta."""
+        kind = event.get("type")
+        if not isinstance(kind, str) or kind not in _DELTAS or not isinstance(event.get("delta"), str):
+            return None
+        key = _DELTAS[kind], repr(event.get("content_index"))
         block = self._blocks.get(key)
         if block is None:
             block = self._blocks[key] = _Block(_DELTAS[kind])
-        if len(event) > 3 or type(index) is not int:  # else it holds nothing but its type, index and text
-            event = self._clean_rest(event)
-        entry = _Entry(event, delta)
-        self._queue.append(entry)
-        block.add(entry, delta)
         return block
+
+    def _scan(self, block: _Block, run: list[_Event]) -> None:
+        """Scan deltas of a block as one text: how it was cut makes no difference to what is found."""
+        deltas = [str(event["delta"]) for event in run]
+        text = "".join(deltas)
+        pieces = block.scanner.feed(text)
+        if not self._queue and sum(length for length, new in pieces if new is None) == len(text):
+            self._ready += run  # by far the most frequent: all of it stays, and nothing waits before it
+            return
+        entries = [_Entry(event, delta) for event, delta in zip(run, deltas, strict=True)]
+        self._queue += entries
+        block.entries += [entry for entry in entries if entry.undecided]
+        block.settle(pieces)
 
     def _clean_rest(self, event: _Event) -> _Event:
         rest = {name: item for name, item in event.items() if name != "delta"}
@@ -162,7 +165,8 @@ class StreamRedactor:
         self._count += count
         return event if clean is rest else {**event, **clean}  # type: ignore[dict-item]
 
-    def _other(self, kind: JsonValue, event: _Event) -> None:
+    def _other(self, event: _Event) -> None:
+        kind = event.get("type")
         if isinstance(kind, str) and kind in _ENDS:
             block = self._blocks.pop((_ENDS[kind], repr(event.get("content_index"))), None)
             if block is not None:
@@ -172,7 +176,10 @@ class StreamRedactor:
         clean, count = redact(event)
         self._count += count
         assert isinstance(clean, dict)
-        self._queue.append(_Entry(clean))
+        if self._queue:
+            self._queue.append(_Entry(clean))
+        else:
+            self._ready.append(clean)
 
     def _close_blocks(self) -> None:
         for block in self._blocks.values():
@@ -184,11 +191,9 @@ class StreamRedactor:
         self._count += block.scanner.count
 
     def _decided(self) -> list[_Event]:
-        events = []
-        while self._queue and not self._queue[0].waits:
+        events, self._ready = self._ready, []
+        while self._queue and not self._queue[0].undecided:
             entry = self._queue.popleft()
-            event = entry.event
-            if entry.delta is not None and (text := "".join(entry.parts)) != entry.delta:
-                event = {**event, "delta": text}
-            events.append(event)
+            changed = entry.parts is not None and (text := "".join(entry.parts)) != entry.delta
+            events.append({**entry.event, "delta": text} if changed else entry.event)
         return events

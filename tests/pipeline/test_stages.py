@@ -188,7 +188,7 @@ async def test_decode_gives_the_events_before_it_raises_the_failure() -> None:
     send, out = create_memory_object_stream[list[int]](10)
     async with out:
         with pytest.raises(KeyError):
-            await decode(receive, send, lambda item: item * 10)
+            await decode(receive, send, lambda items: [item * 10 for item in items])
         assert [batch async for batch in out] == [[10, 20], [30]]
 
 
@@ -196,7 +196,7 @@ async def test_decode_sends_no_empty_batch() -> None:
     receive = await _filled([[CallClosed("complete")]])
     send, out = create_memory_object_stream[list[int]](10)
     async with out:
-        await decode(receive, send, lambda item: item)
+        await decode(receive, send, lambda items: items)
         assert [batch async for batch in out] == []
 
 
