@@ -127,7 +127,8 @@ def test_events_come_in_batches_that_join_to_the_whole(path: Path) -> None:
         writer.end("complete")
     with open_recording(path, check_event) as recording:
         batches = list(recording.event_batches(0))
-    assert max(sum(map(len, batch)) for batch in batches if len(batch) > 1) <= 1 << 16
+    assert all(sum(map(len, batch)) <= max(1 << 16, 2 * max(map(len, batch))) for batch in batches)
+    assert len(batches) < 20
     assert [json.loads(payload)["delta"] for batch in batches for payload in batch] == texts
 
 
