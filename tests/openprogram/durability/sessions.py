@@ -32,6 +32,7 @@ __all__ = [
     "number_of",
     "record",
     "record_anew",
+    "strict_calls",
     "whole_calls",
 ]
 
@@ -129,7 +130,8 @@ def _calls(found: Survey) -> list[Call]:
     return [Call(found.request(call), list(found.events(call)), call.outcome) for call in found.complete]
 
 
-def _strict_calls(recording: Recording) -> list[Call]:
+def strict_calls(recording: Recording) -> list[Call]:
+    """Every call of a recording that was opened strictly."""
     return [
         Call(recording.request(index), list(recording.events(index)), call.outcome)
         for index, call in enumerate(recording.calls)
@@ -234,7 +236,7 @@ def check_repair(path: Path, whole: list[Call]) -> None:
         assert report.call_count == len(whole)
         return
     with read_strictly(report.target) as repaired:
-        assert _strict_calls(repaired) == whole
+        assert strict_calls(repaired) == whole
     report.target.unlink()
 
 

@@ -31,14 +31,29 @@ def start(job: Callable[..., None], *arguments: object) -> "subprocess.Popen[str
     )
 
 
-def record_calls(path: str, name: str, calls: str, events: str) -> None:
-    """Complete calls, one append an event."""
+def record_calls(path: str, name: str, calls: str, events: str, at_once: str) -> None:
+    """Complete calls, so many events an append."""
     with RecordingSink(path) as sink:
         for number in range(int(calls)):
             writer = begin(sink, f"{name} {number}")
-            for index in range(int(events)):
-                writer.write([delta(f"{name} {number} {index}")])
+            for first in range(0, int(events), int(at_once)):
+                writer.write([delta(f"{name} {number} {first + index}") for index in range(int(at_once))])
             writer.end("complete")
+
+
+def record_calls_in_forks(path: str, names: str, calls: str, events: str, at_once: str) -> None:
+    """A process for each name, that records calls."""
+    children = []
+    for name in names:
+        children.append(os.fork())
+        if not children[-1]:
+            try:
+                record_calls(path, name, calls, events, at_once)
+                os._exit(0)
+            finally:
+                os._exit(1)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    sys.exit(max(codes))
 
 
 def hold_open(path: str) -> None:
@@ -126,7 +141,7 @@ def fork_with_open_sink(path: str) -> None:
 JOBS = {
     job.__name__: job
     for job in (
-        record_calls,
+        record_calls_in_forks,
         hold_open,
         record_until_killed,
         peak_while_opening,

@@ -13,7 +13,13 @@ from openprogram.pipeline.log import locks
 from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
 from openprogram.pipeline.log.survey import survey_recording
 from openprogram.pipeline.log.writer import RecordingSink
-from tests.pipeline.log.children import fork_with_open_sink, hold_open, record_calls, record_until_killed, start
+from tests.pipeline.log.children import (
+    fork_with_open_sink,
+    hold_open,
+    record_calls_in_forks,
+    record_until_killed,
+    start,
+)
 from tests.pipeline.log.samples import Call, begin, call, check_event, delta, read_calls, refusal, surveyed_calls
 
 
@@ -27,19 +33,21 @@ def prompt(found: Call) -> str:
     return str(context["messages"][0])
 
 
-def test_processes_that_record_at_once_leave_one_valid_file(path: Path) -> None:
-    children = [start(record_calls, path, name, 15, 20) for name in "abcd"]
-    for child in children:
-        child.communicate(timeout=60)
-    assert [child.returncode for child in children] == [0, 0, 0, 0]
+@pytest.mark.parametrize(("processes", "calls", "events", "at_once"), [(4, 15, 20, 1), (8, 50, 200, 10)])
+def test_processes_that_record_at_once_leave_one_valid_file(
+    path: Path, processes: int, calls: int, events: int, at_once: int
+) -> None:
+    names = "abcdefgh"[:processes]
+    with start(record_calls_in_forks, path, names, calls, events, at_once) as child:
+        child.communicate(timeout=120)
+    assert child.returncode == 0
     read = read_calls(path)
-    assert len(read) == 4 * 15
+    assert len(read) == processes * calls
     for found in read:
-        assert found.events == [delta(f"{prompt(found)} {index}") for index in range(20)]
+        assert found.events == [delta(f"{prompt(found)} {index}") for index in range(events)]
     texts = [prompt(found) for found in read]
-    assert sorted(texts) == sorted(f"{name} {number}" for name in "abcd" for number in range(15))
-    for name in "abcd":  # each in its own order
-        assert [text for text in texts if text[0] == name] == [f"{name} {number}" for number in range(15)]
+    for name in names:  # each in its own order
+        assert [text for text in texts if text[0] == name] == [f"{name} {number}" for number in range(calls)]
 
 
 def test_a_process_that_records_is_seen_until_it_closes(path: Path) -> None:
