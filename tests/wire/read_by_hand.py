@@ -323,9 +323,104 @@ _COMPATIBLE: dict[str, list[Answer | Failed]] = {
     "perplexity-citations": [Answer("stop", (8, 5, 0, 0), ["1 2 3"])],
 }
 
+_BEDROCK: dict[str, list[Answer | Failed]] = {
+    "cache-write-read": [
+        Answer("stop", (11, 236, 0, 1028), [Long(1134, "# Service", "d computing environments.")]),
+        Answer("stop", (12, 250, 1028, 0), [Long(1240, "# Machine Learning (ML)", "enhance user experiences.")]),
+    ],
+    "derived-http-429": [Failed("rate_limit", True, "429: Too many requests")],
+    "derived-throttling-mid-stream": [
+        Failed(
+            "rate_limit",
+            True,
+            "Too many tokens",
+            texts=[Long(201, "The capital of France is Paris", "national diplomacy. Known")],
+        )
+    ],
+    "empty-text-delta": [
+        Answer(
+            "stop",
+            (70, 43, 0, 0),
+            ["Hello! How can I help you today?"],
+            thinking=[(Long(119, 'The user just says "Hi".', "Should be short."), "")],
+        )
+    ],
+    "guardrail": [
+        Failed(
+            "content_filter",
+            False,
+            "content filter",
+            usage=(54, 18, 0, 0),
+            texts=[Long(51, "{ADDRESS} is the capital of Japan", "{Account Number}.")],
+        )
+    ],
+    "http-400": [Failed("invalid_request", False, "400: The provided model identifier is invalid.")],
+    "text": [Answer("stop", (13, 82, 0, 0), [Long(375, "The capital of France is Paris", '"The City of Love."')])],
+    "thinking-redacted": [
+        Answer(
+            "stop",
+            (92, 253, 0, 0),
+            [Long(359, "I notice you've sent what appears", "like to talk about today?")],
+            thinking=[("", "EtkECkgI"), ("", "EqADCkgI")],
+        )
+    ],
+    "thinking": [
+        Answer(
+            "stop",
+            (36, 73, 0, 0),
+            [Long(55, "Hello! It's nice to meet you.", "How can I help you today?")],
+            thinking=[(Long(193, "The user has greeted me", "I can help them today."), "Eu0CCkgI")],
+        )
+    ],
+    "tool-loop": [
+        Answer(
+            "toolUse",
+            (471, 91, 0, 0),
+            [Long(283, "<thinking> To find the temperature", "Paris.</thinking>\n")],
+            tools=[("tooluse_lAG_zP8QRHmSYOwZzzaCqA", "get_temperature", {"city": "Paris"})],
+        ),
+        Answer("stop", (577, 18, 0, 0), [Long(65, "The current temperature in Paris", "France, is 30°C.")]),
+    ],
+    "tools-parallel": [
+        Answer(
+            "toolUse",
+            (415, 202, 0, 0),
+            [Long(254, "<thinking> The User has asked", "each city.</thinking>\n")],
+            tools=[
+                ("tooluse_JZ11QcxSQ3m3xacMQKVIKw", "get_current_weather", {"location": "Seattle"}),
+                ("tooluse_-hxBEEwGRc-VQqC2i7SFqg", "get_current_weather", {"location": "San Francisco"}),
+            ],
+        ),
+        Answer("stop", (565, 52, 0, 0), [Long(236, "<thinking> I have received the", "70 degrees and sunny.")]),
+    ],
+}
+
+_BERLIN = {"latitude": "52.5200", "longitude": "13.4050"}
+_PARIS = {"latitude": "48.8575", "longitude": "2.3514"}
+
+_MISTRAL: dict[str, list[Answer | Failed]] = {
+    "http-401": [Failed("auth", False, "401: Invalid API Key")],
+    "thinking": [
+        Answer(
+            "stop",
+            (10, 232, 0, 0),
+            [Long(607, "To cross the street safely", "ensure a safe crossing.")],
+            thinking=[(Long(421, "Okay, the user is asking", "and concise response."), "")],
+        )
+    ],
+    "tool-loop-4": [
+        Answer("toolUse", (31, 28, 128, 0), tools=[("g6fVbXS8K", "weather", _BERLIN)]),
+        Answer("stop", (30, 43, 192, 0), [Long(109, "The current weather in Berlin", "speed of **10 km/h**.")]),
+        Answer("toolUse", (99, 27, 192, 0), tools=[("VzeppoSaq", "weather", _PARIS)]),
+        Answer("stop", (32, 42, 320, 0), [Long(107, "The current weather in Paris", "speed of **10 km/h**.")]),
+    ],
+}
+
 #: By `folder/name` of the case, one entry per exchange.
 EXPECTED: dict[str, list[Answer | Failed]] = {
     **{f"anthropic-messages/{name}": outcomes for name, outcomes in _ANTHROPIC.items()},
     **{f"openai-chat/{name}": outcomes for name, outcomes in _OPENAI.items()},
     **{f"openai-compatible/{name}": outcomes for name, outcomes in _COMPATIBLE.items()},
+    **{f"bedrock-converse/{name}": outcomes for name, outcomes in _BEDROCK.items()},
+    **{f"mistral-chat/{name}": outcomes for name, outcomes in _MISTRAL.items()},
 }

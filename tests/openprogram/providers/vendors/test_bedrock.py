@@ -19,6 +19,7 @@ from openprogram.providers.types import (
     AssistantMessage,
     AssistantMessageEvent,
     Context,
+    DocumentContent,
     Message,
     SimpleStreamOptions,
     StreamOptions,
@@ -315,6 +316,14 @@ async def test_tool_results_stand_in_one_turn_with_their_status() -> None:
         ("a", "success", "1"),
         ("b", "error", "no"),
     ]
+
+
+async def test_a_document_is_a_file_with_its_name_as_text() -> None:
+    page = DocumentContent(data=base64.b64encode(b"%PDF-1.7").decode(), mime_type="application/pdf", name="Terms")
+    body = await sent(UserMessage(content=[TextContent(text="read"), page]))
+    _, name, file = body["messages"][0]["content"]
+    assert name == {"text": "Document 'Terms':"}
+    assert (file["document"]["format"], file["document"]["source"]) == ("pdf", {"bytes": page.data})
 
 
 REDACTED = [b"RXRrRUNrZ0lC", b"\xff\x00binary\xfe", b"base64:really", b"\n"]
