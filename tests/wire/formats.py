@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from tests.wire import (
     anthropic_messages,
     bedrock_converse_stream,
+    google_generative_ai,
     mistral_conversations,
     openai_completions,
     openai_responses,
@@ -55,6 +56,7 @@ FORMATS: dict[str, WireFormat] = {
     "anthropic-messages": anthropic_messages,
     "openai-completions": openai_completions,
     "openai-responses": openai_responses,
+    "google-generative-ai": google_generative_ai,
     "bedrock-converse-stream": bedrock_converse_stream,
     "mistral-conversations": mistral_conversations,
 }

@@ -116,6 +116,8 @@ class _Writer:
         own = _is_own(message, self._model)
         for block in message.content:
             match block:
+                case TextContent() if not block.text:
+                    continue  # it held a signature of another vendor's
                 case TextContent():
                     cited = {"citations": block.citations} if own and block.citations else {}
                     yield _marked({"type": "text", "text": block.text, **cited}, block)

@@ -11,7 +11,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from openprogram.providers.types import Model
-from openprogram.providers.vendors.services import ANTHROPIC, AWS, COMPATIBLE, MISTRAL, OPENAI, Service
+from openprogram.providers.vendors.services import (
+    ANTHROPIC,
+    AWS,
+    COMPATIBLE,
+    GOOGLE,
+    MISTRAL,
+    OPENAI,
+    VERTEX,
+    Service,
+)
 
 if TYPE_CHECKING:  # the protocol's signatures name pydantic-ai's types; importing this table must not load them
     from openprogram.providers.vendors.dialect import Dialect
@@ -90,6 +99,14 @@ VENDOR_APIS = (
         module="openai_responses",
         service=OPENAI,
         services=COMPATIBLE,
+        keyless_elsewhere=True,
+    ),
+    VendorApi(
+        api="google-generative-ai",
+        extra="google",
+        module="google_generative_ai",
+        service=GOOGLE,
+        services=MappingProxyType({"google-vertex": VERTEX, "vertex": VERTEX}),
         keyless_elsewhere=True,
     ),
     VendorApi(

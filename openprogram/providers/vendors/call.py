@@ -116,7 +116,7 @@ class VendorCall:
 
     def _messages(self, settings: ModelSettings, system: str) -> list[ModelMessage]:
         body = settings.get("extra_body")
-        if not isinstance(body, dict) or "messages" not in body:
+        if not isinstance(body, dict) or not body.keys() & {"contents", "messages"}:
             return vendor_messages(self._context, self._model, self._dialect, system)
         prompt = encodable_text(self._context.system_prompt or "")
         return [ModelRequest(parts=[SystemPromptPart(prompt)] if prompt else [])]

@@ -69,7 +69,8 @@ class Dialect(Protocol):
     def settings(self, model: Model, context: Context, options: StreamOptions) -> ModelSettings:
         """The options that this api has its own word for; `openprogram.providers.vendors.options` does the rest.
 
-        Settings whose `extra_body` has `messages` bring the conversation with them: pydantic-ai is given none then.
+        Settings whose `extra_body` has `messages` or `contents` bring the conversation with them: pydantic-ai is given
+        none then.
         """
         ...
 

@@ -19,6 +19,7 @@ from openprogram.providers.types import (
     TextContent,
     ToolCall,
     ToolResultMessage,
+    UserContent,
     UserMessage,
 )
 from openprogram.providers.vendors.surrogates import encodable_message
@@ -110,6 +111,11 @@ def _orphan(result: ToolResultMessage) -> UserMessage:
     return UserMessage(content=[TextContent(text=note), *result.content])
 
 
+def _is_empty(block: AssistantContent | UserContent) -> bool:
+    """A text without anything. An empty one may carry a signature."""
+    return isinstance(block, TextContent) and not (block.text or block.text_signature)
+
+
 def _with_content(messages: Iterable[Message]) -> Iterable[Message]:
     """Without empty texts, and without messages in which nothing is left. A tool may well return nothing."""
     for message in messages:
@@ -118,7 +124,7 @@ def _with_content(messages: Iterable[Message]) -> Iterable[Message]:
         elif isinstance(message.content, str):
             if message.content:
                 yield message
-        elif left := [block for block in message.content if not isinstance(block, TextContent) or block.text]:
+        elif left := [block for block in message.content if not _is_empty(block)]:
             yield message.model_copy(update={"content": left})
 
 

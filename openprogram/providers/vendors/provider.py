@@ -117,8 +117,9 @@ class VendorProvider:
         """The key for a company, from the environment, otherwise from where keys are stored by its name."""
         if service is None:
             return None
-        if key := self._environ.get(service.key_variable):
-            return key
+        for variable in (service.key_variable, *service.other_key_variables):
+            if key := self._environ.get(variable):
+                return key
         for name in names_of(service):
             if key := await to_thread.run_sync(self._stored_key, name):  # reads a file
                 return key

@@ -160,7 +160,7 @@ def _own_part(block: AssistantContent, model: Model, dialect: Dialect, system: s
 def _foreign_part(block: AssistantContent, dialect: Dialect) -> ModelResponsePart | None:
     match block:
         case TextContent():
-            return TextPart(block.text)
+            return TextPart(block.text) if block.text else None
         case ThinkingContent():
             return ThinkingPart(block.thinking) if block.thinking else None
         case ToolCall():

@@ -13,7 +13,7 @@ from functools import cache
 
 import httpx2
 
-__all__ = ["WireWatch", "http_client"]
+__all__ = ["WireWatch", "http_client", "tls_context"]
 
 
 #: The content type of AWS's binary event streams.
@@ -91,7 +91,8 @@ class _WatchedStream(httpx2.AsyncByteStream):
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
+    """Which servers are trusted, for every client."""
     # Reading the certificate store takes tens of milliseconds, and each client would do it anew. A context is not
     # bound to an event loop.
     return httpx2.create_ssl_context()
@@ -104,7 +105,7 @@ def http_client(watch: WireWatch, timeout: httpx2.Timeout) -> httpx2.AsyncClient
     """
     return httpx2.AsyncClient(
         timeout=timeout,
-        verify=_tls(),
+        verify=tls_context(),
         # Compressed, the lines could not be watched; events are too small to gain from it.
         headers={"accept-encoding": "identity"},
         event_hooks={"response": [watch.on_response]},

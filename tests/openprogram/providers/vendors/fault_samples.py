@@ -49,6 +49,11 @@ SAMPLES = {
         )[0],
         garbled=b'event: response.output_text.delta\ndata: {"type": "response.output_text.delta", "del\n\n',
     ),
+    "google-generative-ai": FaultSample(
+        said=ANSWERS["google-generative-ai"][:3],
+        busy=b'{"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model is overloaded."}}\n',
+        garbled=b'data: {"candidates": [{"con\n\n',
+    ),
     "bedrock-converse-stream": FaultSample(
         said=ANSWERS["bedrock-converse-stream"][:7],
         busy=aws_frame(

@@ -21,6 +21,7 @@ __all__ = [
     "block_stop",
     "chunk",
     "completed",
+    "google_chunk",
     "item_added",
     "item_done",
     "item_event",
@@ -157,11 +158,23 @@ def _function_call(name: str, status: str, arguments: str) -> dict[str, Any]:
     return {"type": "function_call", "status": status, "arguments": arguments, **call}
 
 
+def google_chunk(*parts: dict[str, Any], finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A chunk of Gemini's."""
+    candidate = {"content": {"role": "model", "parts": [*parts]}, "index": 0}
+    usage = {"promptTokenCount": 10, "cachedContentTokenCount": 3, "candidatesTokenCount": 8, "thoughtsTokenCount": 4}
+    ended = {"finishReason": finish} if finish else {}
+    return {"candidates": [{**candidate, **ended}], "usageMetadata": usage, "modelVersion": "m", **fields}
+
+
+def _google_call(name: str, args: dict[str, Any]) -> dict[str, Any]:
+    return {"functionCall": {"id": f"id-{name}", "name": name, "args": args}}
+
+
 @dataclass(frozen=True)
 class Opaque:
     """What the answer must take back: with the thinking, with the text, and with the calls of `add` and `now`."""
 
-    thinking: str
+    thinking: str | None
     text: str | None = None
     add: str | None = None
     now: str | None = None
@@ -170,6 +183,7 @@ class Opaque:
 OPAQUE = {
     "anthropic-messages": Opaque("signed"),
     "bedrock-converse-stream": Opaque("signed"),
+    "google-generative-ai": Opaque(None, add="c2lnbmVk"),
     "mistral-conversations": Opaque("signed"),
     "openai-completions": Opaque("reasoning_content"),
     "openai-responses": Opaque(
@@ -238,6 +252,17 @@ ANSWERS: dict[str, Sequence[bytes]] = {
         _bedrock_stop(5),
         ("messageStop", {"stopReason": "tool_use"}),
         bedrock_metadata(inputTokens=7, outputTokens=12, totalTokens=22, cacheReadInputTokens=3),
+    ),
+    "google-generative-ai": openai_stream(
+        google_chunk({"text": "Let me ", "thought": True}),
+        google_chunk({"text": "add.", "thought": True}),
+        google_chunk({"text": "One "}),
+        google_chunk({"text": "moment 👀"}),
+        google_chunk({**_google_call("add", {"a": 1}), "thoughtSignature": "c2lnbmVk"}),
+        google_chunk(_google_call("now", {})),
+        *[google_chunk()] * 3,
+        google_chunk({"text": ""}, finish="STOP"),
+        done=False,
     ),
     "openai-responses": event_stream(
         _CREATED,

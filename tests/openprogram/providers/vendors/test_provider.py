@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import gzip
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -112,9 +113,10 @@ async def test_an_answer_becomes_deltas_and_the_message_that_they_add_up_to(api:
         EventToolCallStart(content_index=2, id="id-add", name="add"),
         EventToolCallStart(content_index=3, id="id-now", name="now"),
     ]
-    assert [event for event in events if event.type in ("toolcall_delta", "toolcall_end")] == [
-        EventToolCallDelta(content_index=2, delta='{"a"'),
-        EventToolCallDelta(content_index=2, delta=": 1}"),
+    deltas = [event for event in events if isinstance(event, EventToolCallDelta)]
+    joined = ["".join(event.delta for event in deltas if event.content_index == at) for at in (2, 3)]
+    assert [json.loads(text or "{}") for text in joined] == [{"a": 1}, {}]
+    assert [event for event in events if event.type == "toolcall_end"] == [
         EventToolCallEnd(content_index=2, tool_call=add),
         EventToolCallEnd(content_index=3, tool_call=now),
     ]
@@ -289,6 +291,8 @@ UNREADABLE = [
     ("anthropic-messages", Response([b"event: message_start\ndata: {not json\n\n"])),
     ("openai-completions", Response([b"data: {not json\n\n"])),
     ("openai-responses", Response([b"data: {not json\n\n"])),
+    ("google-generative-ai", Response([b"data: {not json\n\n"])),
+    ("google-generative-ai", Response([b'data: {"candidates": 7}\n\n'])),
     ("openai-responses", Response(event_stream({"type": "response.output_item.added"}))),
     ("openai-responses", Response(event_stream({"type": "response.output_item.done", "item": 7}))),
     ("anthropic-messages", Response(event_stream({"type": "content_block_stop", "index": 0}))),
@@ -343,11 +347,16 @@ OVERLOADED = {
     "anthropic-messages": event_stream(_BUSY)[0],
     "openai-completions": openai_stream(_BUSY)[0],
     "openai-responses": event_stream(_BUSY)[0],
+    "google-generative-ai": b'{"error": {"code": 503, "status": "UNAVAILABLE", "message": "Busy"}}\n',
     "mistral-conversations": openai_stream({"object": "error", "message": "Busy", "type": "capacity_exceeded"})[0],
     "bedrock-converse-stream": aws_frame(
         {":message-type": "exception", ":exception-type": "serviceUnavailableException"}, {"message": "Busy"}
     ),
 }
+
+
+#: They have one word for a server that is busy and one that is down.
+ONE_WORD = ("bedrock-converse-stream", "google-generative-ai")
 
 
 @each_api
@@ -357,7 +366,7 @@ async def test_text_that_came_before_a_failure_in_the_stream_is_kept(api: str) -
         api, response(api, [*ANSWERS[api][: min(9, len(ANSWERS[api]) - 2)], OVERLOADED[api]], headers=head)
     )
     assert (message.error_message, message.error_retryable) == ("Busy", True)
-    assert message.error_reason == ("server" if api == "bedrock-converse-stream" else "overloaded")
+    assert message.error_reason == ("server" if api in ONE_WORD else "overloaded")
     assert message.error_retry_after_s is None
     assert message.text.startswith("One ")
 
@@ -437,6 +446,8 @@ VARIABLES = [
     ("anthropic-messages", "ANTHROPIC_API_KEY"),
     ("openai-completions", "OPENAI_API_KEY"),
     ("openai-responses", "OPENAI_API_KEY"),
+    ("google-generative-ai", "GEMINI_API_KEY"),
+    ("google-generative-ai", "GOOGLE_API_KEY"),
     ("mistral-conversations", "MISTRAL_API_KEY"),
 ]
 
@@ -445,9 +456,13 @@ VARIABLES = [
 async def test_the_key_comes_with_the_call_or_from_the_environment(api: str, variable: str) -> None:
     environ = {variable: "from-environment"}
     headers = await sent_headers(api, model(api, ""), SimpleStreamOptions(), environ)
-    assert headers["authorization"] == "bearer from-environment"
+    assert key_in(headers) == "from-environment"
     headers = await sent_headers(api, model(api, ""), SimpleStreamOptions(api_key="from-call"), environ)
-    assert headers["authorization"] == "bearer from-call"
+    assert key_in(headers) == "from-call"
+
+
+def key_in(headers: Mapping[str, str]) -> str:
+    return headers.get("x-goog-api-key") or headers["authorization"].removeprefix("bearer ")
 
 
 async def test_the_environment_is_read_when_the_call_is_made() -> None:
@@ -461,7 +476,11 @@ async def test_the_environment_is_read_when_the_call_is_made() -> None:
     assert server.requests[0][0]["authorization"] == "bearer late"
 
 
-SERVICES = [*VARIABLES, ("openai-completions", "OPENROUTER_API_KEY"), ("openai-responses", "OPENROUTER_API_KEY")]
+SERVICES = [
+    *(each for each in VARIABLES if each[1] != "GOOGLE_API_KEY"),
+    ("openai-completions", "OPENROUTER_API_KEY"),
+    ("openai-responses", "OPENROUTER_API_KEY"),
+]
 
 
 @pytest.mark.parametrize(("api", "variable"), SERVICES)
@@ -473,10 +492,11 @@ async def test_a_missing_key_is_a_failure_that_says_what_to_set(api: str, variab
     assert f"set {variable}" in (message.error_message or "")
 
 
-@pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses", "google-generative-ai"])
 async def test_a_server_of_ones_own_is_asked_without_a_key(api: str) -> None:
     headers = await sent_headers(api, model(api, ""), SimpleStreamOptions(), {})
     assert "authorization" not in headers
+    assert "x-goog-api-key" not in headers
     assert "openai-organization" not in headers
     headers = await sent_headers(api, model(api, "", headers={"Authorization": "Own"}), SimpleStreamOptions(), {})
     assert headers["authorization"] == "own"

@@ -1,12 +1,13 @@
 """The Responses API: what is its own. What all apis share is in test_provider.py."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from openprogram.providers.types import (
     AssistantMessage,
     Context,
+    Model,
     ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
@@ -17,7 +18,7 @@ from openprogram.providers.types import (
     ToolResultMessage,
     UserMessage,
 )
-from openprogram.providers.vendors import vendor_providers
+from openprogram.providers.vendors import VENDOR_APIS, vendor_providers
 from tests.openprogram.providers.vendors.loopback import Response, event_stream, loopback
 from tests.openprogram.providers.vendors.small_answers import (
     HELLO,
@@ -221,6 +222,24 @@ async def test_a_model_that_reasons_is_asked_for_it_in_encrypted_form(
     assert body.get("reasoning") == (
         {"effort": "low"} if isinstance(options, SimpleStreamOptions) and not fields else None
     )
+
+
+OPENAIS = [
+    ("https://api.openai.com/v1", True),
+    ("https://x.openai.azure.com/openai/v1", True),
+    ("https://api.deepseek.com", False),
+    ("https://notopenai.com/v1", False),
+]
+
+
+@pytest.mark.parametrize(("base_url", "known"), OPENAIS)
+def test_openais_own_servers_are_asked_for_a_summary_and_their_models_are_known(base_url: str, *, known: bool) -> None:
+    row = next(row for row in VENDOR_APIS if row.api == API)
+    at = Model(id="gpt-5", api=API, provider="p", base_url=base_url)
+    body = cast(dict[str, Any], row.load().settings(at, HELLO, KEY).get("extra_body") or {})
+    assert ("include" in body) is known
+    body = cast(dict[str, Any], row.load().settings(at, HELLO, SimpleStreamOptions(reasoning="low"))["extra_body"])
+    assert body["reasoning"] == ({"effort": "low", "summary": "auto"} if known else {"effort": "low"})
 
 
 async def test_the_system_prompt_and_the_form_of_the_answer_have_their_fields() -> None:
