@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 from openprogram.evaluation.claims import ledger_of
 from openprogram.evaluation.evidence import Evidence
@@ -28,13 +29,14 @@ __all__ = ["Replayed", "replay_scenario"]
 class Replayed:
     """One run. `journal`: its bytes, also of a run that stopped. `stopped`: what it had no answer to, or None.
 
-    `result`, `verdict`: None where it stopped.
+    `result`, `verdict`: None where it stopped; `checkpoint`: where that was.
     """
 
     journal: bytes
     result: RunResult | None
     verdict: RunVerdict | None
     stopped: PipelineError | None
+    checkpoint: dict[str, Any] | None = None
 
 
 async def replay_scenario(folder: ScenarioFolder) -> Replayed:
@@ -50,7 +52,7 @@ async def replay_scenario(folder: ScenarioFolder) -> Replayed:
         try:
             result = await run.run()
         except PipelineError as stopped:
-            return Replayed(b"".join(written), None, None, stopped)
+            return Replayed(b"".join(written), None, None, stopped, run.checkpoint)
         journal = b"".join(written)
         evidence = Evidence.of(folder.scenario, result, journal)
         expectations = [*_expectations(folder), *_consumed(provider)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from openprogram.evaluation.replaying import Replayed
-from openprogram.fixtures.errors import RunStopped
+from openprogram.scenarios.errors import stop_code
 from openprogram.scenarios.journal import encoded
 
 __all__ = ["report", "write_run"]
@@ -34,8 +34,8 @@ def report(replayed: Replayed) -> dict[str, Any]:
             **replayed.verdict.as_json(),
         }
     stopped = replayed.stopped
-    code = stopped.code if isinstance(stopped, RunStopped) else "provider.unanswered"
-    return {"stopped": {"code": code, "message": str(stopped)}, "passed": False}
+    assert stopped is not None
+    return {"stopped": {"code": stop_code(stopped), "message": str(stopped)}, "passed": False}
 
 
 def write_run(path: Path, replayed: Replayed, *, started: datetime, seconds: float) -> None:
@@ -44,8 +44,8 @@ def write_run(path: Path, replayed: Replayed, *, started: datetime, seconds: flo
     (path / "journal.jsonl").write_bytes(replayed.journal)
     (path / "world.jsonl").write_bytes(_world_events(replayed.journal))
     _write_json(path / "verdict.json", report(replayed))
-    if isinstance(replayed.stopped, RunStopped) and replayed.stopped.checkpoint is not None:
-        _write_json(path / "checkpoint.json", replayed.stopped.checkpoint)
+    if replayed.checkpoint is not None:
+        _write_json(path / "checkpoint.json", replayed.checkpoint)
     diagnostics = {
         "started_at": started.isoformat(),
         "seconds": seconds,

@@ -12,8 +12,10 @@ PipelineError
 
 from pathlib import Path
 
+from openprogram.contracts.errors import ContractViolation
 from openprogram.fixtures.errors import RunStopped
-from openprogram.pipeline.errors import PipelineError
+from openprogram.pipeline.errors import PipelineError, ReplayMismatch
+from openprogram.world.errors import WorldError
 
 __all__ = [
     "InjectionFailed",
@@ -23,6 +25,7 @@ __all__ = [
     "RunStopped",
     "ScenarioError",
     "UnknownTool",
+    "stop_code",
 ]
 
 
@@ -94,3 +97,17 @@ class InjectionFailed(RunStopped):
         super().__init__(f"a fault can't be put into a call {where}: {reason}", call=call, tool=tool, reason=reason)
         self.tool, self.reason = tool, reason
         self.add_note("Correct `after` in that [[inject]] of scenario.toml; the journal shows the answer's events.")
+
+
+def stop_code(stopped: PipelineError) -> str:
+    """Why a run stopped, as one word of two parts: in journals, reports and JSON output."""
+    match stopped:
+        case RunStopped():
+            return stopped.code
+        case ContractViolation():
+            return "contract.violated"
+        case WorldError():
+            return "world.refused"
+        case ReplayMismatch():
+            return "provider.mismatch"
+    return "provider.unanswered"

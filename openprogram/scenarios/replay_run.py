@@ -7,8 +7,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from openprogram.agent.events import AgentFinished, FinishReason, TurnFinished
 from openprogram.agent.loop import run_agent
-from openprogram.fixtures.errors import RunStopped
 from openprogram.fixtures.registry import FixtureRegistry
+from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import (
@@ -22,7 +22,7 @@ from openprogram.providers.types import (
 )
 from openprogram.scenarios.agent_time import ScenarioRandom, ScenarioSleep
 from openprogram.scenarios.checkpoint import checkpoint
-from openprogram.scenarios.errors import UnknownTool
+from openprogram.scenarios.errors import UnknownTool, stop_code
 from openprogram.scenarios.model_calls import ModelCalls, ReplayOnlyProvider
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import SCENARIO, SEGMENT
@@ -85,6 +85,7 @@ class ReplayRun:
         )
         self._tools = [ScenarioTool(contract, self._stage) for contract in scenario.contracts.values()]
         self._messages = list(state.messages)
+        self.checkpoint: dict[str, Any] | None = None  #: where the run stopped, as JSON
         self._turns = range(state.turn, len(scenario.turns) if last_turn is None else last_turn + 1)
 
     @property
@@ -95,8 +96,8 @@ class ReplayRun:
     async def run(self) -> RunResult:
         """The whole conversation. Once only.
 
-        Raises RunStopped, with a checkpoint: the scenario has no answer. ReplayMismatch and others below
-        PipelineError: the provider has none.
+        Raises RunStopped: the scenario has no answer. ReplayMismatch and others below PipelineError: the provider
+        has none, or something went beyond a contract. `checkpoint` then says where the run was.
         """
         self._stage.journal.add(
             "run",
@@ -110,14 +111,14 @@ class ReplayRun:
         )
         try:
             reason = await self._conversation()
-        except RunStopped as stopped:
-            stopped.checkpoint = checkpoint(
+        except PipelineError as stopped:
+            self.checkpoint = checkpoint(
                 journal_position=self._stage.journal.position,
                 messages=self._messages,
                 world=self._stage.world,
                 chance=self._stage.chance,
             )
-            self._stage.journal.add("stopped", code=stopped.code, call=stopped.call)
+            self._stage.journal.add("stopped", code=stop_code(stopped), tool_calls=self._stage.calls)
             raise
         self._stage.journal.add("end", reason=reason, world_revision=self._stage.world.revision)
         return RunResult(

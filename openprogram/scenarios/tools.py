@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, assert_never
+from itertools import islice
+from typing import Any, Final, assert_never
 
 from openprogram.agent.tools import ToolOutput
 from openprogram.contracts.contract import Contract
@@ -34,6 +35,10 @@ from openprogram.world.chance import Chance
 from openprogram.world.world import World
 
 __all__ = ["ScenarioTool", "Stage"]
+
+
+#: Of one answer: an operation that never ends would fill the memory.
+MAX_EVENTS: Final = 10_000
 
 
 @dataclass
@@ -78,7 +83,17 @@ class ScenarioTool:
         stage.journal.add(
             "call", call=number, tool=contract.name, revision=contract.revision, id=call.id, arguments=call.arguments
         )
-        observation = self._observe(call.arguments, number)
+        try:
+            return self._answered(call.arguments, number)
+        except PipelineError:
+            raise  # the run stops as it should
+        except Exception as error:
+            # A value that is no JSON, for one. Passed on, the agent loop would make a tool's failure of it.
+            raise self._failed(error, number) from error
+
+    def _answered(self, arguments: dict[str, Any], number: int) -> ToolOutput:
+        stage, contract = self._stage, self._contract
+        observation = self._observe(arguments, number)
         projection = project(observation, contract)
         stage.journal.add(
             "observation",
@@ -190,15 +205,16 @@ class ScenarioTool:
         """All events of an answer before any of them takes effect, so that an operation sees one state of the world."""
         events: list[AdapterEvent] = []
         try:
-            events.extend(answer())
+            events.extend(islice(answer(), MAX_EVENTS + 1))
         except ToolError as error:
             events.append(Failed(category=error.category, message=error.message))
-        except PipelineError:
-            raise  # the world's and the contract's own stops
-        except Exception as error:
-            failure = f"{type(error).__name__}: {error}"
-            raise OperationFailed(tool=self._contract.name, failure=failure, call=number) from error
+        if len(events) > MAX_EVENTS:
+            raise self._failed(ValueError(f"more than {MAX_EVENTS} events in one answer"), number)
         return numbered(events)
+
+    def _failed(self, error: Exception, number: int) -> OperationFailed:
+        failure = f"{type(error).__name__}: {error}"
+        return OperationFailed(tool=self._contract.name, failure=failure, call=number)
 
     def _expected_output(self, arguments: dict[str, Any]) -> str | None:
         """The digest of what a fixture of this pure tool says it returns; None where none has this call."""

@@ -24,6 +24,7 @@ from contracts import airline_contracts
 
 from openprogram.agent.limits import Limits
 from openprogram.fixtures.registry import FixtureRegistry
+from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import AssistantContent, Model, TextContent, ToolCall, ToolResultMessage
 from openprogram.scenarios.operations import Operation, PureTool, declared_in
@@ -118,7 +119,10 @@ async def replay(airline: Airline, trajectory: Trajectory) -> Replayed:
     journal: list[bytes] = []
     scenario = airline.scenario(trajectory.name, trajectory.turns, len(trajectory.answers))
     run = ReplayRun(scenario, FixtureRegistry(), ScriptedProvider(trajectory.answers), write=journal.append)
-    result = await run.run()
+    try:
+        result = await run.run()
+    except PipelineError as stopped:
+        return Replayed(trajectory.name, 0, (str(stopped),), None, b"".join(journal), perf_counter() - started)
     seconds = perf_counter() - started
     seen = tuple(_texts(result))
     different = [
@@ -187,7 +191,7 @@ def main(data: Path, trajectories: Path) -> int:
         for problem in problems:
             print(f"{trajectory.name}: {problem}", file=sys.stderr)
         wrong += bool(problems)
-        observations += first.observations - len(first.different)
+        observations += max(0, first.observations - len(first.different))
         verdicts += first.same_verdict is True
         seconds += first.seconds
     judged = sum(trajectory.reward_actions is not None for trajectory in recorded)

@@ -11,10 +11,11 @@ import pytest
 
 from openprogram.contracts import ResultLimits
 from openprogram.fixtures.errors import FixtureAmbiguous, FixtureMissing, RunStopped
-from openprogram.fixtures.events import Result
+from openprogram.fixtures.events import Commit, Delay, Result
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.pipeline.canonical import digest
+from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayMismatch, ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider, tool_call
@@ -41,6 +42,10 @@ class Ran:
         self.provider = ScriptedProvider(answers)
         self._run = ReplayRun(scenario, fixtures or FixtureRegistry(), self.provider, write=self.journal.append)
         self.id = self._run.id
+
+    @property
+    def checkpoint(self) -> dict[str, Any] | None:
+        return self._run.checkpoint
 
     async def result(self) -> RunResult:
         return await self._run.run()
@@ -139,6 +144,7 @@ async def stops(scenario: Scenario, answers: Script, fixtures: FixtureRegistry |
         await ran.result()
     assert ran.lines[-1]["type"] == "stopped"
     assert ran.lines[-1]["code"] == stopped.value.code
+    assert ran.checkpoint is not None
     return stopped.value, ran
 
 
@@ -153,7 +159,7 @@ async def test_a_missing_fixture_stops_with_request_namespace_revision_and_a_che
         reads={"orders/17": 1},
         events=(Result(value="open"),),
     )
-    stopped, _ = await stops(scenario(), script, FixtureRegistry([old]))
+    stopped, ran = await stops(scenario(), script, FixtureRegistry([old]))
     assert isinstance(stopped, FixtureMissing)
     assert (stopped.code, stopped.tool, stopped.namespace, stopped.revision) == (
         "fixture.missing",
@@ -164,7 +170,7 @@ async def test_a_missing_fixture_stops_with_request_namespace_revision_and_a_che
     assert stopped.request == {"id": "17"}
     assert stopped.call == 1
     assert "resource orders/17 is at revision 2, the fixture wants 1" in str(stopped)
-    checkpoint = stopped.checkpoint
+    checkpoint = ran.checkpoint
     assert checkpoint is not None
     assert (checkpoint["world_revision"], checkpoint["clock"]) == (1, "2026-01-05T09:00:02Z")
     assert checkpoint["streams"] == {"tool:pay": 1}
@@ -212,6 +218,47 @@ async def test_an_operation_that_raises_stops_and_is_no_result_for_the_model() -
     stopped, _ = await stops(scenario(operations={"pay": Operation("pay", "1", broken)}), PAY_THEN_SAY)
     assert isinstance(stopped, OperationFailed)
     assert stopped.failure == "KeyError: 'status'"
+
+
+def endless() -> Any:
+    while True:
+        yield Delay(seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        ([Result(value=float("nan"))], "NotJson"),
+        ([Commit(resource="orders/17", value={"a": float("nan")}), Result()], "ValueError"),
+        ([Result(value=object())], "PydanticSerializationError"),
+        ([Commit(resource="orders/17", value=object()), Result()], "PydanticSerializationError"),
+        ("no events", "AttributeError"),
+        (None, "TypeError"),
+        (endless(), "ValueError: more than 10000 events in one answer"),
+    ],
+)
+async def test_an_answer_that_is_none_stops_the_run_and_is_no_result_for_the_model(answer: Any, failure: str) -> None:
+    def odd(resources: Any, arguments: dict[str, Any], clock: Any, random: Any) -> Any:
+        return answer
+
+    stopped, _ = await stops(scenario(operations={"pay": Operation("pay", "1", odd)}), PAY_THEN_SAY)
+    assert isinstance(stopped, OperationFailed)
+    assert stopped.failure.startswith(failure)
+
+
+async def test_what_goes_beyond_a_contract_or_the_world_stops_with_a_code_and_a_checkpoint() -> None:
+    def other(resources: Any, arguments: dict[str, Any], clock: Any, random: Any) -> Any:
+        return [Commit(resource="orders/18", value={}), Result()]
+
+    def unfit(resources: Any, arguments: dict[str, Any], clock: Any, random: Any) -> Any:
+        return [Commit(resource="orders/17", patch=[{"op": "remove", "path": "/nothing"}]), Result()]
+
+    for function, code in ((other, "contract.violated"), (unfit, "world.refused")):
+        ran = Ran(scenario(operations={"pay": Operation("pay", "1", function)}), PAY_THEN_SAY)
+        with pytest.raises(PipelineError):
+            await ran.result()
+        assert ran.of("stopped")[0]["code"] == code
+        assert ran.checkpoint is not None
 
 
 async def test_an_operation_may_fail_as_its_contract_says() -> None:
