@@ -158,6 +158,15 @@ def test_blocks_that_stream_at_the_same_time_are_joined_each_by_itself() -> None
     assert joined(found, 1) == f"x{OLD}", "no uuid stands behind a letter"
 
 
+def test_a_block_that_begins_anew_is_another_text() -> None:
+    found = answered(
+        session({OLD: NEW}, "uuid"), [*text_block(0, "text", [OLD[:9]]), *text_block(0, "text", [OLD[9:]])]
+    )
+    assert joined(found) == OLD, "two texts, and a uuid in neither"
+    changed = answered(session({OLD: NEW}, "uuid"), [*text_block(0, "text", [OLD]), *text_block(0, "thinking", [OLD])])
+    assert [event["delta"] for event in changed if "delta" in event] == [NEW, NEW]
+
+
 def test_what_the_model_made_up_keeps_the_recorded_value_and_is_bound_to_it() -> None:
     bindings = session({}, "uuid")
     events = text_block(0, "text", [f"new: {OLD}"])
