@@ -83,6 +83,12 @@ def test_equal_requests_have_equal_outlines(pair: tuple[Any, Any], order: list[s
         assert is_equal == (outline(recorded, exact).whole == outline(other, exact).whole)
 
 
+def test_what_is_equal_without_being_the_same_text_has_the_same_outline() -> None:
+    form = Form(COMPARISON, VolatileRules([]))
+    one, other = said("a", details={"x": 0.0, "y": 1}), said("a", timestamp=5, details={"y": 1, "x": -0.0})
+    assert outline(one, form) == outline(other, form)
+
+
 @given(text=st.lists(st.sampled_from(IDS), max_size=8), other=st.lists(st.sampled_from(IDS), max_size=8))
 def test_texts_are_equal_exactly_where_a_one_to_one_binding_exists(text: list[str], other: list[str]) -> None:
     met = set(zip(text, other, strict=False))
