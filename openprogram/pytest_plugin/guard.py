@@ -1,4 +1,6 @@
-"""While a test is replayed, this process opens no connection and constructs no vendor client.
+"""While a test is replayed, this process opens no connection and constructs no client of our vendors.
+
+Vendor providers may be made: they hold no client, and a program that starts the runtime makes them. A call is refused.
 
 In-process only: sockets made through Python's `socket`, and our own vendor providers. A subprocess, and a library that
 connects from native code (uvloop, gRPC's core, libcurl), is not seen.
@@ -13,6 +15,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from openprogram.errors import OpenProgramError
+from openprogram.providers.types import Model
 from openprogram.providers.vendors import VendorApi, VendorProvider
 from openprogram.pytest_plugin.places import Place, Places
 
@@ -62,8 +65,9 @@ class OfflineGuard:
             self._replace(socket.socket, name, partial(self._reaching, name, address_of))
         for name in _RESOLVING:
             self._replace(socket, name, self._resolving)
-        self._replace(VendorProvider, "__init__", self._constructing)
-        self._replace(VendorApi, "load", self._constructing)
+        for name in ("stream", "stream_simple"):
+            self._replace(VendorProvider, name, self._calling)
+        self._replace(VendorApi, "load", self._loading)
         return self
 
     def __exit__(
@@ -127,14 +131,21 @@ class OfflineGuard:
 
         return resolve
 
-    def _constructing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def construct(subject: Any, *arguments: Any, **named: Any) -> Any:
+    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(provider: VendorProvider, model: Model, *arguments: Any, **named: Any) -> Any:
             if not self._paused:
-                row = subject if isinstance(subject, VendorApi) else next(iter(arguments), None)
-                self._refuse(f"construct a client for {getattr(row, 'api', 'a vendor')!r}")
-            return original(subject, *arguments, **named)
+                self._refuse(f"call {model.api!r} past its recording")
+            return original(provider, model, *arguments, **named)
 
-        return construct
+        return call
+
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load(row: VendorApi) -> Any:
+            if not self._paused:
+                self._refuse(f"load the SDK for {row.api!r}")
+            return original(row)
+
+        return load
 
 
 def _host(address: Any) -> object:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openprogram.pytest_plugin.item_run import ItemRun
     from openprogram.pytest_plugin.unused import Unused
 
-__all__ = ["COMMAND_LINE", "COUNTS", "MARKER", "MODES", "command_line"]
+__all__ = ["COMMAND_LINE", "COUNTS", "MARKER", "MODES", "command_line", "has_recording"]
 
 MARKER = "recording"
 MODES = ("replay", "record", "rewrite", "off")
@@ -45,6 +45,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--recordings-unused",
         action="store_true",
         help="run no test; list the recordings that none of them uses, and exit with 1 if there are any.",
+    )
+    group.addoption(
+        "--recordings-unused-json",
+        metavar="FILE",
+        help="as --recordings-unused, and write the answer to FILE: used, unused, skipped_modules.",
     )
     parser.addini("recording_mode", "--recording-mode where none is given", default="replay")
     parser.addini("recording_folder", "folder beside a test file for its recordings", default="recordings")
@@ -80,8 +85,12 @@ def _mode(config: pytest.Config) -> str:
     return str(config.getoption("recording_mode") or config.getini("recording_mode"))
 
 
-def _has_recording(item: pytest.Item) -> bool:
-    return item.get_closest_marker(MARKER) is not None or MARKER in getattr(item, "fixturenames", ())
+def has_recording(item: pytest.Item) -> bool:
+    """Whether the test is marked, or asks for the fixture `recording`: ours, and not one that a project named so."""
+    if item.get_closest_marker(MARKER) is not None:
+        return True
+    found = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).get(MARKER, ())
+    return bool(found) and getattr(found[-1].func, "__module__", None) == __name__
 
 
 def _run_of(item: pytest.Item) -> "ItemRun | None":
@@ -111,6 +120,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run no test where recordings are only looked over: this process collects, and workers have nothing to do."""
+    if config.getoption("recordings_unused_json"):
+        config.option.recordings_unused = True
     if config.getoption("recordings_unused"):
         config.option.collectonly = True
 
@@ -128,9 +139,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from openprogram.pytest_plugin.unused import list_unused
 
         session.config.stash[_UNUSED] = list_unused(session, deselected=session.config.stash.get(_DESELECTED, False))
+        if file := session.config.getoption("recordings_unused_json"):
+            session.config.stash[_UNUSED].write(file)
         session.items.clear()  # or pytest would list the tests
         return
-    items = [item for item in session.items if _has_recording(item)]
+    items = [item for item in session.items if has_recording(item)]
     if items and _mode(session.config) in ("record", "rewrite"):
         from openprogram.pytest_plugin.shared_paths import note_shared_paths
 
@@ -140,7 +153,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 # Neither a wrapper nor first: whether the test is skipped is decided before, and its fixtures are set up after.
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Start what answers or records the test's calls, before its fixtures make any."""
-    if _has_recording(item):
+    if has_recording(item):
         from openprogram.pytest_plugin.item_run import ItemRun
 
         item.config.stash[_RUN] = run = ItemRun(item, _mode(item.config))

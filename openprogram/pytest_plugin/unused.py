@@ -11,6 +11,7 @@ import pytest
 
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
 from openprogram.pytest_plugin.names import file_stem
+from openprogram.pytest_plugin.plugin import has_recording
 from openprogram.pytest_plugin.settings import item_settings
 from openprogram.recordings.names import SUFFIX
 
@@ -36,6 +37,11 @@ class Unused:
         yield from (f"not judged, as the module is skipped here: {module}" for module in self.skipped)
         yield f"recordings: {self.used} used, {len(self.files)} unused"
 
+    def write(self, file: str) -> None:
+        """As JSON: `used`, a count; `unused` and `skipped_modules`, lists of paths relative to the root folder."""
+        answer = {"used": self.used, "unused": self.files, "skipped_modules": self.skipped}
+        Path(file).write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
+
 
 def list_unused(session: pytest.Session, *, deselected: bool) -> Unused:
     """Compare the recordings in the collected folders with the tests. `deselected`: tests were left out.
@@ -44,8 +50,7 @@ def list_unused(session: pytest.Session, *, deselected: bool) -> Unused:
     """
     if reason := _is_partial(session, deselected=deselected):
         raise pytest.UsageError(f"--recordings-unused needs the whole suite, and {reason}")
-    marked = [item for item in session.items if item.get_closest_marker("recording") or _asks_for(item)]
-    settings = [item_settings(item) for item in marked]
+    settings = [item_settings(item) for item in session.items if has_recording(item)]
     claimed = {_plain(os.path.realpath(one.path)) for one in settings}
     ini = str(session.config.getini("recording_folder"))
     names = {ini, *(item_settings(item).folder for item in session.items)}
@@ -58,10 +63,6 @@ def list_unused(session: pytest.Session, *, deselected: bool) -> Unused:
         tuple(os.path.relpath(module, root) for module in skipped),
         len(files) - len(orphans),
     )
-
-
-def _asks_for(item: pytest.Item) -> bool:
-    return "recording" in getattr(item, "fixturenames", ())
 
 
 def _is_partial(session: pytest.Session, *, deselected: bool) -> str | None:

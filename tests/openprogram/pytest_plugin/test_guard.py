@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from openprogram.providers.vendors import VENDOR_APIS, vendor_providers
+from openprogram.providers.types import Context, Model
+from openprogram.providers.vendors import VENDOR_APIS, VendorApi, VendorProvider, vendor_providers
 from openprogram.pytest_plugin.guard import LiveAttempt, OfflineGuard
 from openprogram.pytest_plugin.places import Places
 from tests.openprogram.pytest_plugin.suite import Suite
 
 #: A documentation address (RFC 5737): nobody answers there.
 ELSEWHERE = ("192.0.2.1", 443)
+MODEL = Model(id="small-1", api="anthropic-messages", provider="anthropic")
 
 
 def guard(*, loopback: bool = False) -> OfflineGuard:
@@ -43,7 +45,8 @@ LIVE: dict[str, Callable[[], object]] = {
     "gethostbyname_ex": lambda: socket.gethostbyname_ex("example.org"),
     "asyncio": lambda: asyncio.run(_open_connection("192.0.2.1")),
     "asyncio by name": lambda: asyncio.run(_open_connection("example.org")),
-    "vendor_providers": vendor_providers,
+    "a call of a vendor": lambda: vendor_providers()["anthropic-messages"].stream(MODEL, Context()),
+    "a simple call of a vendor": lambda: vendor_providers()["anthropic-messages"].stream_simple(MODEL, Context()),
     "the import of an SDK": lambda: VENDOR_APIS[0].load(),
 }
 
@@ -67,13 +70,15 @@ def test_everything_is_as_it_was_afterwards() -> None:
             socket.gethostbyname,
             socket.gethostbyname_ex,
             socket.gethostbyaddr,
+            VendorProvider.stream,
+            VendorProvider.stream_simple,
+            VendorApi.load,
         ]
 
     before = state()
     with guard():
         assert state() != before
     assert state() == before
-    vendor_providers()
 
 
 def test_what_stays_in_this_process_works() -> None:
@@ -143,7 +148,11 @@ def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_an
         test_a="""
         import socket
         import pytest
+        from openprogram.providers import get_api_provider, initialize_provider_runtime
+        from openprogram.providers.types import Context, Model
         from openprogram.providers.vendors import vendor_providers
+
+        MODEL = Model(id="small-1", api="anthropic-messages", provider="anthropic")
 
         def reach():
             try:
@@ -156,9 +165,10 @@ def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_an
             reach()
 
         @pytest.mark.recording
-        def test_constructs():
+        def test_calls_past_its_recording():
+            initialize_provider_runtime()  # programs do at their start
             try:
-                vendor_providers()
+                vendor_providers()["anthropic-messages"].stream(MODEL, Context())
             except Exception:
                 pass
 
@@ -169,7 +179,8 @@ def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_an
 
         def test_without():
             assert reach() != "LiveAttempt"
-            vendor_providers()
+            vendor_providers()["anthropic-messages"].stream(MODEL, Context())
+            assert get_api_provider("here") is not None
         """
     )
     recorded = suite.run("--recording-mode=record", "--deselect", "test_a.py::test_own_failure")
@@ -179,7 +190,7 @@ def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_an
     finished = suite.run()
     assert finished.outcomes == {"failed": 3, "passed": 1}, finished
     assert finished.text.count("it tried to connect to 192.0.2.1:443\n  test_a.py:") == 2
-    assert "it tried to construct a client for 'anthropic-messages'" in finished.text
+    assert "it tried to call 'anthropic-messages' past its recording\n  test_a.py:" in finished.text
     assert "assert (1 + 1) == 3" in finished.text
 
 

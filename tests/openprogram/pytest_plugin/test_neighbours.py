@@ -178,6 +178,24 @@ def test_pytest_recording_and_ours_work_in_one_suite_and_in_one_test(suite: Suit
     assert suite.live_calls == ["hi", "both"]
 
 
+def test_a_projects_own_fixture_of_that_name_is_none_of_our_business(suite: Suite) -> None:
+    suite.write(
+        test_a="""
+        import pytest
+
+        @pytest.fixture
+        def recording():
+            return "a tape"
+
+        def test_tape(recording):
+            assert recording == "a tape"
+        """
+    )
+    finished = suite.run()
+    assert finished.outcomes == {"passed": 1}, finished
+    assert "recordings:" not in finished.text
+
+
 def test_a_project_that_uses_no_recording_pays_for_one_module(suite: Suite) -> None:
     suite.write(
         conftest="",

@@ -1,5 +1,7 @@
 """`--recordings-unused`: which recordings no test uses, where the whole suite was asked."""
 
+import json
+
 import pytest
 
 from tests.openprogram.pytest_plugin.suite import Suite
@@ -45,7 +47,8 @@ def test_recordings_of_tests_and_modules_that_are_gone_are_listed_with_exit_stat
     recorded.run("--recording-mode=record")
     (recorded.folder / "test_b.py").unlink()
     recorded.write(test_a=SOURCE.replace('["a", "b"]', '["a"]'))
-    for arguments, plugins in (([], ()), (["-n", "2"], ("xdist",)), (["."], ())):
+    answer = recorded.folder / "unused.json"
+    for arguments, plugins in (([f"--recordings-unused-json={answer}"], ()), (["-n", "2"], ("xdist",)), (["."], ())):
         finished = recorded.run("--recordings-unused", *arguments, plugins=plugins)
         assert finished.status == 1, finished
         unused = [line for line in finished.text.splitlines() if line.startswith("unused recording: ")]
@@ -56,6 +59,9 @@ def test_recordings_of_tests_and_modules_that_are_gone_are_listed_with_exit_stat
             "unused recording: recordings/test_b/test_words-a.jsonl",
             "unused recording: recordings/test_b/test_words-b.jsonl",
         ]
+    told = json.loads(answer.read_text())
+    assert (told["used"], told["skipped_modules"]) == (3, [])
+    assert [f"unused recording: {file}" for file in told["unused"]] == unused
 
 
 def test_what_leaves_tests_out_is_refused_with_exit_status_4(recorded: Suite) -> None:
