@@ -518,6 +518,8 @@ async def test_the_nearest_pyproject_sets_the_policy_of_a_new_file(
     assert (lines(given_one)[0].get("match"), lines(given_one)[0]["volatile"]) == (None, ["uuid"])
     (tmp_path / "pyproject.toml").write_text("[tool.openprogram]\nvolatile = []\n")
     await recorded(path, [CONTEXT])  # a file that is there keeps its own
+    (below / "pyproject.toml").write_text("[tool.openprogram")
+    await recorded(path, [CONTEXT])  # and doesn't ask what the project says
     (below / "pyproject.toml").write_text("[project]\n")
     nearest = await recorded(below / "c.jsonl", [CONTEXT])
     assert not {"match", "volatile"} & lines(nearest)[0].keys()
