@@ -67,13 +67,12 @@ def _stream(body: str) -> Expected:
             case "message_delta":
                 delta = event["delta"]
                 usage |= {name: value for name, value in (event.get("usage") or {}).items() if value is not None}
-            case "message_stop":
-                failure = _refusal(delta)
-                break
             case "error":
                 reason, retryable = reason_of(event["error"])
                 failure = ExpectedFailure(reason, retryable, event["error"]["message"])
                 break
+    if failure is CUT_OFF and "\nevent: message_stop\n" in body:  # its name is all there is to it
+        failure = _refusal(delta)
     shown = [blocks[index] for index in sorted(blocks)]
     tools = [
         ExpectedTool(block["id"], block["name"], block.get("partial_json", ""))

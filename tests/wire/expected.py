@@ -187,7 +187,7 @@ def server_sent_events(body: str) -> Iterator[tuple[str, str]]:
     Source: https://html.spec.whatwg.org/multipage/server-sent-events.html. An event that no blank line ends is none.
     """
     name, data = "", list[str]()
-    for line in body.replace("\r\n", "\n").split("\n"):
+    for line in body.replace("\r\n", "\n").split("\n")[:-1]:  # what follows the last line end is no line
         key, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if not line:

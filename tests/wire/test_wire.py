@@ -1,5 +1,7 @@
 """Recorded conversations with vendors, as `make wire` checks them, and that the checks can fail."""
 
+import base64
+import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,27 @@ async def test_a_recorded_conversation_is_what_its_bytes_say_and_replays_from_th
 @pytest.mark.parametrize("case", SHORT, ids=lambda case: case.name)
 async def test_how_the_bytes_are_cut_makes_no_difference(case: WireCase) -> None:
     assert (await check_case(case, chunk=1)).problems == []
+
+
+@pytest.mark.parametrize("case", SHORT, ids=lambda case: case.name)
+async def test_an_answer_that_is_cut_anywhere_says_what_had_come(case: WireCase, tmp_path: Path) -> None:
+    for part in (0.2, 0.5, 0.8, 0.95, 0.999):
+        assert (await check_case(shortened(case, part, tmp_path))).problems == []
+
+
+def shortened(case: WireCase, part: float, folder: Path) -> WireCase:
+    """The case up to so much of its last answer, as a file of its own."""
+    content = json.loads(json.dumps(case.content))
+    response = content["exchanges"][-1]["response"]
+    if response["status"] < 400:
+        body = base64.b64decode(response["body_base64"]) if "body_base64" in response else response["body_text"]
+        body = body[: int(len(body) * part)]
+        kept = {"body_base64": base64.b64encode(body).decode()} if isinstance(body, bytes) else {"body_text": body}
+        content["exchanges"][-1]["response"] = {**response, **kept}
+    path = folder / case.folder / f"{part}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content))
+    return WireCase(path)
 
 
 # ---- the readers of the bytes

@@ -106,10 +106,10 @@ class VendorCall:
         assert response is not None, "asked before it was entered"
         if watch.stray_error is not None:
             raise ProviderFailed(Failure("server", _stray_words(watch.stray_error), retryable=True))
+        if not self._dialect.is_whole(response, watch):
+            raise ProviderFailed(CUT_OFF)  # of a refusal too: half of its words are no reason that anyone gave
         if response.finish_reason == "content_filter":
             raise ProviderFailed(Failure("content_filter", _refusal(response.provider_details or {}), retryable=False))
-        if not self._dialect.is_whole(response, watch):
-            raise ProviderFailed(CUT_OFF)
         if response.finish_reason == "error":
             raise ProviderFailed(Failure("server", "the provider ended the answer with an error", retryable=True))
         return _STOP_REASONS.get(response.finish_reason or "stop", "stop")

@@ -152,8 +152,8 @@ def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:
-    """`response.completed`, `.incomplete` or `.failed` has come."""
-    return "finish_reason" in (response.provider_details or {})
+    """`response.completed`, `.incomplete` or `.failed` has come. Of a refusal pydantic-ai keeps no finish reason."""
+    return watch.terminal or "finish_reason" in (response.provider_details or {})
 
 
 # ---- history

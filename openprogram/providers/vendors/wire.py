@@ -20,11 +20,19 @@ __all__ = ["WireWatch", "http_client", "tls_context"]
 _FRAMES = "vnd.amazon.eventstream"
 
 
+#: Lines that say that an answer has come to its end, without the space that may follow the colon.
+_TERMINAL = frozenset({b"event:message_stop", b"data:[DONE]"})
+
+#: Names of last events with something to say: the end is the end of the event.
+_LAST_EVENTS = frozenset({b"event:response.completed", b"event:response.incomplete", b"event:response.failed"})
+
+
 class WireWatch:
     """What is known of the answer to one request.
 
     `status`: None until a response has begun. `ended`: its body has been read to the end, `torn`: in the middle of a
-    line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic) or `[DONE]` (OpenAI).
+    line. `terminal`: the stream's own last event has come, `message_stop` (Anthropic), `[DONE]` or
+    `response.completed` and its like (OpenAI).
     `stray_error`: the rest of a line that begins with `error:`. `readable`: whether there are lines to see, which there
     are not in a compressed body, nor in AWS's binary frames.
     """
@@ -37,6 +45,7 @@ class WireWatch:
         self.torn = False
         self.terminal = False
         self.stray_error: str | None = None
+        self._in_last_event = False
         self._line = bytearray()
 
     async def on_response(self, response: httpx2.Response) -> None:
@@ -64,14 +73,18 @@ class WireWatch:
     def see_end(self) -> None:
         """The body is over, and with it its last line, with or without a line end."""
         self.ended, self.torn = True, bool(self._line)
-        self._line_is_over()
+        if self.torn:
+            self._line_is_over()
 
     def _line_is_over(self) -> None:
         line = bytes(self._line.rstrip(b"\r"))
         self._line.clear()
         # JSON keeps its line ends escaped, so a line that begins like this is never part of the model's text.
-        if line in (b"event: message_stop", b"event:message_stop", b"data: [DONE]", b"data:[DONE]"):
+        field = line.replace(b": ", b":", 1)
+        if field in _TERMINAL or (self._in_last_event and not line):
             self.terminal = True
+        elif field in _LAST_EVENTS:
+            self._in_last_event = True
         elif line.startswith(b"error:"):
             self.stray_error = line.removeprefix(b"error:").decode(errors="replace").strip()
 

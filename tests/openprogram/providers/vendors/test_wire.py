@@ -24,6 +24,16 @@ def test_the_last_event_is_seen_however_its_line_ends(line: str, end: str) -> No
     assert watched(f"data: {{}}\n\n{line}{end}".encode()).terminal
 
 
+@pytest.mark.parametrize("name", ["completed", "incomplete", "failed"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_last_event_that_has_data_is_over_with_its_blank_line(name: str, end: str) -> None:
+    event = f"event: response.{name}{end}data: {{}}{end}"
+    assert watched(f"{event}{end}".encode()).terminal
+    assert not watched(event.encode()[:-4]).terminal
+    assert not watched(event.encode()).terminal
+    assert not watched(f"event: response.created{end}{end}".encode()).terminal
+
+
 @pytest.mark.parametrize(
     "line",
     ['data: {"text": "event: message_stop"}', "event: message_stopped", " event: message_stop", "data: [DONE] no"],
