@@ -1,0 +1,157 @@
+"""One measurement in a process of its own: `python -m tests.benchmarks.peers.child WAY SESSION URL FILE`.
+
+Prints JSON: `seconds` from opening the file to the last event, `first`: to the first event; `kib`: by how much the peak
+of memory grew meanwhile; `deltas`: how many text and argument deltas came out. Before that the session is made, and one
+short call of the same kind loads whatever is loaded at the first call.
+"""
+
+import gc
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import anyio
+import vcr  # type: ignore[import-untyped]
+from anthropic import AsyncAnthropic
+from vcr.record_mode import RecordMode  # type: ignore[import-untyped]
+
+from openprogram.pipeline.log.writer import RecordingSink
+from openprogram.providers.api_registry import ApiProvider
+from openprogram.providers.recording import RecordingProvider
+from openprogram.providers.replay import ReplayProvider
+from openprogram.providers.types import Model
+from openprogram.providers.vendors import vendor_providers
+from tests.benchmarks.peers.wire import parameters
+from tests.benchmarks.workload import SESSIONS, Session, SessionProvider, session
+
+__all__ = ["WAYS"]
+
+
+class Watch:
+    """When the first event came, and how many deltas there were."""
+
+    def __init__(self) -> None:
+        self.deltas = 0
+        self.first: float | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Time from here on."""
+        self._started = time.perf_counter()
+
+    def event(self, *, is_delta: bool) -> None:
+        if self.first is None:
+            self.first = self.seconds()
+        self.deltas += is_delta
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+
+Way = Callable[[Session, str, Path, Watch], Awaitable[None]]
+
+
+async def _sdk(played: Session, url: str, cassette: AbstractContextManager[Any], watch: Watch) -> None:
+    """The raw events of the SDK: what costs it least. Its client, which loads certificates, is made before."""
+    async with AsyncAnthropic(api_key="none", base_url=url, max_retries=0) as client:
+        watch.begin()
+        with cassette:
+            for context in played.contexts:
+                stream = await client.messages.create(model="bench-1", stream=True, **parameters(context))
+                async for event in stream:
+                    watch.event(is_delta=event.type == "content_block_delta")
+
+
+async def sdk_live(played: Session, url: str, path: Path, watch: Watch) -> None:
+    await _sdk(played, url, nullcontext(), watch)
+
+
+def _cassette(path: Path, mode: RecordMode) -> AbstractContextManager[Any]:
+    serializer = path.suffix.removeprefix(".")
+    made: AbstractContextManager[Any] = vcr.VCR().use_cassette(str(path), record_mode=mode, serializer=serializer)
+    return made
+
+
+async def vcr_record(played: Session, url: str, path: Path, watch: Watch) -> None:
+    await _sdk(played, url, _cassette(path, RecordMode.ALL), watch)
+
+
+async def vcr_replay(played: Session, url: str, path: Path, watch: Watch) -> None:
+    await _sdk(played, url, _cassette(path, RecordMode.NONE), watch)
+
+
+async def _ours(played: Session, url: str, provider: ApiProvider, watch: Watch) -> None:
+    model = Model(id="bench-1", api="anthropic-messages", provider="anthropic", base_url=url, max_tokens=4096)
+    for context in played.contexts:
+        stream: AsyncIterator[Any] = provider.stream_simple(model, context)
+        async for event in stream:
+            watch.event(is_delta=event.type.endswith("_delta"))
+
+
+async def adapter_live(played: Session, url: str, path: Path, watch: Watch) -> None:
+    await _ours(played, url, vendor_providers(environ={"ANTHROPIC_API_KEY": "none"})["anthropic-messages"], watch)
+
+
+async def our_record(played: Session, url: str, path: Path, watch: Watch) -> None:
+    vendor = vendor_providers(environ={"ANTHROPIC_API_KEY": "none"})["anthropic-messages"]
+    provider = RecordingProvider(vendor, path)
+    await _ours(played, url, provider, watch)
+    provider.close()
+
+
+async def our_replay(played: Session, url: str, path: Path, watch: Watch) -> None:
+    with ReplayProvider(path) as provider:
+        await _ours(played, url, provider, watch)
+        provider.assert_consumed()
+
+
+WAYS: dict[str, Way] = {
+    way.__name__: way for way in (sdk_live, vcr_record, vcr_replay, adapter_live, our_record, our_replay)
+}
+
+
+async def _warm_up(way: str, url: str) -> None:
+    short = session(1, 20, 100)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        match way:
+            case "sdk_live" | "vcr_record" | "vcr_replay":
+                cassette = _cassette(path.with_suffix(".json"), RecordMode.ALL)
+                await _sdk(short, f"{url}/warm", cassette, Watch())
+            case "our_replay":
+                with RecordingSink(path) as sink:
+                    await _ours(short, url, RecordingProvider(SessionProvider(short), sink), Watch())
+                await our_replay(short, url, path, Watch())
+            case _:
+                await WAYS[way](short, f"{url}/warm", path, Watch())
+
+
+def main(way: str, name: str, url: str, path: str) -> None:
+    played = session(*SESSIONS[name])
+    anyio.run(_warm_up, way, url)
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = _kib("VmRSS")
+
+    async def measured() -> Watch:
+        watch = Watch()
+        await WAYS[way](played, url, Path(path), watch)
+        return watch
+
+    watch = anyio.run(measured)
+    found = {"seconds": watch.seconds(), "first": watch.first, "kib": _kib("VmHWM") - before, "deltas": watch.deltas}
+    print(json.dumps(found))  # noqa: T201 - how it answers
+
+
+def _kib(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
