@@ -1,6 +1,6 @@
 # Every target sets up what it needs: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: airline help setup lock format test check demo docs bench wire
+.PHONY: airline help setup lock format test check demo docs bench bench-peers wire
 
 PYTHON ?= python3
 UV := $(or $(shell command -v uv),.tools/bin/uv)
@@ -57,6 +57,9 @@ airline: setup   ## replay recorded agents in the airline's world; TRAJECTORIES=
 
 bench: setup     ## measure recording and replay against floors of the same run
 	$(BIN)/python -m tests.benchmarks
+
+bench-peers: setup ## measure the same session through vcrpy, the bare SDK and openprogram
+	$(BIN)/python -m tests.benchmarks.peers
 
 wire: setup      ## record and replay recorded conversations with vendors; CASES=DIR for a folder of your own
 	$(BIN)/python -m tests.wire $(CASES)

@@ -34,14 +34,16 @@ _ROWS: Final = [
 ]
 _RUNS: Final = 3
 _HEADER: Final = (
-    "| session | what | events/s | first event | extra peak memory | file |\n| --- | --- | ---: | ---: | ---: | ---: |"
+    "| session | what | events/s | CPU an event | first event | extra peak memory | file |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
 class Found(NamedTuple):
-    """Medians. `seconds`, `first`: seconds; `kib`: peak memory over that of before; `size`: of the file, in bytes."""
+    """Medians. `seconds`, `cpu`, `first`: seconds; `kib`: peak memory over that of before; `size`: the file's bytes."""
 
     seconds: float
+    cpu: float
     first: float
     kib: float
     size: int
@@ -66,12 +68,14 @@ def _rows(name: str, folder: Path) -> None:
             found[shown] = one = _measured(way, name, played, url, folder / (file or "none"))
             size = f"{one.size / 1e6:.1f} MB" if file else ""
             rate = f"{played.event_count / one.seconds:,.0f}"
+            cpu = f"{one.cpu / played.event_count * 1e6:,.0f} µs"
             memory = f"{one.kib / 1024:.0f} MiB"
-            print(f"| {name} | {shown} | {rate} | {one.first * 1000:,.0f} ms | {memory} | {size} |", flush=True)
+            print(f"| {name} | {shown} | {rate} | {cpu} | {one.first * 1000:,.0f} ms | {memory} | {size} |", flush=True)
     ours = found["openprogram replays"]
     for peer in ("vcrpy (YAML) replays", "vcrpy (JSON) replays"):
-        faster, share = found[peer].seconds / ours.seconds, ours.kib / max(1.0, found[peer].kib)
-        print(f"| {name} | ours to {peer} | {faster:.1f}× | | {share:.2f} of it | |", flush=True)
+        faster, cheaper = found[peer].seconds / ours.seconds, found[peer].cpu / ours.cpu
+        share = f"{ours.kib / found[peer].kib:.2f} of it" if found[peer].kib > 1024 else ""
+        print(f"| {name} | ours to {peer} | {faster:.1f}× | 1/{cheaper:.1f} | | {share} | |", flush=True)
 
 
 @contextmanager
@@ -92,8 +96,9 @@ def _measured(way: str, name: str, played: Session, url: str, path: Path) -> Fou
         runs.append(_run(way, name, url, path))
     expected = sum(isinstance(e, EventTextDelta | EventToolCallDelta) for answer in played.answers for e in answer)
     assert all(run["deltas"] == expected for run in runs), f"{way}: {runs} are not {expected} deltas"
-    seconds, first, kib = (statistics.median(run[key] for run in runs) for key in ("seconds", "first", "kib"))
-    return Found(seconds, first, kib, path.stat().st_size if path.exists() else 0)
+    keys = ("seconds", "cpu", "first", "kib")
+    seconds, cpu, first, kib = (statistics.median(run[key] for run in runs) for key in keys)
+    return Found(seconds, cpu, first, kib, path.stat().st_size if path.exists() else 0)
 
 
 def _run(way: str, name: str, url: str, path: Path) -> dict[str, Any]:
