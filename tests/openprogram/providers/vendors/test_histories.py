@@ -18,6 +18,7 @@ from openprogram.providers.types import (
     ImageContent,
     Message,
     ProviderContent,
+    StopReason,
     TextContent,
     ThinkingContent,
     ToolCall,
@@ -86,7 +87,20 @@ def conversations(*, foreign: bool) -> st.SearchStrategy[list[Message]]:
         content=st.lists(user_content, max_size=2),
         is_error=st.booleans(),
     )
-    return st.lists(st.one_of(user, answers(foreign=foreign), result), max_size=8)
+    single = st.one_of(user, answers(foreign=foreign), result).map(lambda message: [message])
+    return st.lists(single | tool_turns(), max_size=5).map(lambda parts: [each for part in parts for each in part])
+
+
+@st.composite
+def tool_turns(draw: st.DrawFn) -> list[Message]:
+    """An answer with calls, ids twice among them, and results for some of them, in any order, some of them twice."""
+    ids = draw(st.lists(st.sampled_from(["c1", "abc123def", "ein Würfel!"]), min_size=1, max_size=3))
+    called = AssistantMessage(
+        content=[ToolCall(id=each, name="look") for each in ids], api="mistral", provider="mistral", model="m"
+    )
+    answered = draw(st.lists(st.sampled_from([*ids, "c1"]), max_size=4))
+    text = [TextContent(text="seen")]
+    return [called, *(ToolResultMessage(tool_call_id=each, tool_name="look", content=list(text)) for each in answered)]
 
 
 # ---- the rules
@@ -136,6 +150,32 @@ def test_an_id_once_sent_is_sent_again_when_the_conversation_goes_on(
     answered = AssistantMessage(content=[TextContent(text="ok")])
     longer = [*messages, UserMessage(content="go on"), answered, *more]
     assert sendable_turns(longer, NINE)[: len(begun)] == begun
+
+
+def test_of_two_calls_with_one_id_the_one_with_a_result_is_sent() -> None:
+    twice = AssistantMessage(content=[ToolCall(id="c", name="look", arguments={"n": n}) for n in (1, 2)])
+    seen = [
+        ToolResultMessage(tool_call_id="c", tool_name="look", content=[TextContent(text=text)]) for text in ("1", "2")
+    ]
+    [called, results] = sendable_turns([twice, seen[0]], ANY_CALL_ID)
+    assert isinstance(called, AssistantMessage)
+    assert [call.arguments for call in called.tool_calls] == [{"n": 1}]
+    assert results == [seen[0]]
+    [called, results] = sendable_turns([twice, *seen], ANY_CALL_ID)
+    assert isinstance(called, AssistantMessage)
+    assert isinstance(results, list)
+    first, second = called.tool_calls
+    assert (first.id, first.arguments, second.arguments) == ("c", {"n": 1}, {"n": 2})
+    assert second.id != "c"
+    sent = [(each.tool_call_id, each.content) for each in results if isinstance(each, ToolResultMessage)]
+    assert sent == [("c", seen[0].content), (second.id, seen[1].content)]
+
+
+@pytest.mark.parametrize("reason", ["error", "aborted"])
+def test_an_answer_that_failed_is_left_out(reason: StopReason) -> None:
+    failed = AssistantMessage(content=[TextContent(text="half a")], stop_reason=reason)
+    asked = UserMessage(content="go")
+    assert sendable_turns([asked, failed, asked], ANY_CALL_ID) == [[asked, asked]]
 
 
 def test_no_result_is_lost_with_its_call() -> None:
