@@ -147,7 +147,7 @@ class ScenarioSettings(_Settings):
     """The whole file. `start`: with a zone. `tools`: contracts in use; empty: all in the folder.
 
     `current_time`: adds a tool that tells scenario time. `credentials`: synthetic ones, by name; they are what tools
-    and authorisation paths get, as resources `credentials/NAME`, and valid nowhere.    """
+    and authorisation paths get, as resources `credentials/NAME`, and valid nowhere."""
 
     format_version: Literal[1] = 1
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
