@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from openprogram.providers.event_stream import EventStream, as_event_stream
+from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
@@ -168,6 +170,26 @@ async def test_a_faulty_adapter_is_found_out(change: Change, ask: Callable[[Cont
     result = await check_case(case, lambda api: Faulty(api, change, ask))
     assert result.status == "failed"
     assert any(problem in each for each in result.problems), result.problems
+
+
+class ForgetfulReplay(ReplayProvider):
+    """Leaves out the deltas, and what was used."""
+
+    def stream_simple(self, model: Model, context: Context, options: SimpleStreamOptions | None = None) -> EventStream:
+        async def events() -> AsyncIterator[AssistantMessageEvent]:
+            async for event in super(ForgetfulReplay, self).stream_simple(model, context, options):
+                if not isinstance(event, EventTextDelta):
+                    yield with_message(usage=Usage())(event) or event
+
+        return as_event_stream(events(), model)
+
+
+async def test_a_replay_that_differs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.wire.check.ReplayProvider", ForgetfulReplay)
+    result = await check_case(WireCase(shared("wire", "cases", "anthropic-messages", "text-short.json")))
+    assert result.problems == [
+        f"exchange 0: the replayed {what}" for what in ("events differ", "message differs", "usage differs")
+    ]
 
 
 async def test_an_api_that_is_not_there_yet_is_not_passed_off_as_one() -> None:
