@@ -32,6 +32,7 @@ PROVIDERS: Final = MappingProxyType(
         "bedrock": Served("bedrock-converse-stream", "aws"),
         "deepseek": Served("openai-completions", "deepseek"),
         "fireworks": Served("openai-completions", "fireworks"),
+        "google": Served("google-generative-ai", "google"),
         "groq": Served("openai-completions", "groq"),
         "mistral": Served("mistral-conversations", "mistral"),
         "openai": Served("openai-completions", "openai"),
