@@ -4,21 +4,19 @@ The new file gets its name when it is whole, checked and on disk. Until then the
 is read stays as it is; whether it goes away afterwards is the caller's to say.
 """
 
-import glob
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.compressed import MAX_WINDOW_LOG, CompressedSource
-from openprogram.pipeline.log.files import file_errors, sync_folder, write_whole
+from openprogram.pipeline.log.files import file_errors, write_whole
 from openprogram.pipeline.log.lines import CheckEvent
-from openprogram.pipeline.log.locks import hold_shared, in_use
+from openprogram.pipeline.log.new_file import new_file
 from openprogram.pipeline.log.reader import index_lines
 from openprogram.pipeline.log.scan import LineScan
 from openprogram.pipeline.log.source import ByteSource, PlainSource, open_source
@@ -38,8 +36,6 @@ _LEVEL: Final = 3
 #: reader that much memory. The least is what each decompressor has to take (RFC 8878), the most what ours takes.
 _WINDOW_LINES: Final = 4
 _MIN_WINDOW_LOG: Final = 23
-
-_PARTIAL: Final = ".partial"
 
 
 class Converted(NamedTuple):
@@ -85,16 +81,25 @@ def _convert(
         _, calls = index_lines(path, source, check_event)
         with file_errors(path, "read"):
             content = _measure(source)
-        with _new_file(target, like=path) as descriptor:
-            end = 0
-            for data in encode(content, _pieces(path, source)):
-                write_whole(descriptor, data, end)
-                end += len(data)
+        with new_file(target, like=path) as descriptor:
+            end = _write(descriptor, path, encode(content, _pieces(path, source)))
             with closing(decoded(os.dup(descriptor))) as written:
                 index_lines(target, written, check_event)
                 if _measure(written).digest != content.digest:
                     raise RecordingFileError(path=path, reason="the file changed while it was read")
     return len(calls), content.size, end
+
+
+def _write(descriptor: int, path: Path, encoded: Iterator[bytes]) -> int:
+    """Write all of it. Returns how many bytes it was."""
+    end = 0
+    try:
+        for data in encoded:
+            write_whole(descriptor, data, end)
+            end += len(data)
+    except ZstdError as error:
+        raise RecordingFileError(path=path, reason=f"the file changed while it was read: {error}") from None
+    return end
 
 
 def _measure(source: ByteSource) -> _Content:
@@ -136,34 +141,3 @@ def _compressed(content: _Content, pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         yield compressor.compress(piece)
     yield compressor.flush()
-
-
-@contextmanager
-def _new_file(target: Path, *, like: Path) -> Iterator[int]:
-    """A new file without a name, as it were; when the block ends well, it is on disk as `target`. Never overwrites."""
-    with file_errors(target, "write"):
-        _remove_left_behind(target)
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PARTIAL, dir=target.parent)
-        try:
-            hold_shared(descriptor)  # whoever looks for what was left behind sees that this wasn't
-            yield descriptor
-            times = like.stat()
-            os.utime(descriptor, ns=(times.st_atime_ns, times.st_mtime_ns))  # `prune` goes by when it was recorded
-            os.fsync(descriptor)
-            os.link(name, target)  # a rename would replace a file that has come there meanwhile
-        except FileExistsError:
-            raise RecordingFileError(path=target, reason="the file exists already") from None
-        except ZstdError as error:
-            raise RecordingFileError(path=like, reason=f"the file changed while it was read: {error}") from None
-        finally:
-            os.close(descriptor)
-            Path(name).unlink(missing_ok=True)
-        sync_folder(target)
-
-
-def _remove_left_behind(target: Path) -> None:
-    """Remove what a killed process was writing for this target."""
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
-        with suppress(OSError):
-            if not in_use(left):
-                left.unlink()

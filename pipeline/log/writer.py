@@ -53,7 +53,7 @@ from openprogram.pipeline.matching.policy import (
 from openprogram.pipeline.redaction import REDACTION_VERSION, remove_secret_values
 from openprogram.pipeline.request_parts import CleanBody
 
-__all__ = ["CallWriter", "RecordingSink", "create_recording"]
+__all__ = ["CallWriter", "RecordingSink", "create_recording", "encode_new_header"]
 
 
 def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> None:
@@ -64,7 +64,7 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
     """
     path = Path(path)
     refuse_compressed(path)
-    header = _encode_header(header_fields)
+    header = encode_new_header(header_fields)
     descriptor, is_new = open_or_create(path)
     try:
         if not is_new:
@@ -404,10 +404,11 @@ def _policy_of(fields: dict[str, JsonValue]) -> MatchingPolicy:
 def _new_header(fields: dict[str, JsonValue], match: str | None, volatile: Sequence[str] | None) -> bytes:
     policy = _chosen(match, volatile, _policy_of(fields))
     metadata = {name: value for name, value in fields.items() if name not in POLICY_FIELD_NAMES}
-    return _encode_header({"redaction_version": REDACTION_VERSION, **metadata, **policy.header_fields()})
+    return encode_new_header({"redaction_version": REDACTION_VERSION, **metadata, **policy.header_fields()})
 
 
-def _encode_header(fields: dict[str, JsonValue]) -> bytes:
+def encode_new_header(fields: dict[str, JsonValue]) -> bytes:
+    """A header line, redacted. `fields`: its policy, and metadata. Raises RecordingValueError."""
     clean = remove_secret_values(fields)
     assert isinstance(clean, dict)
     if any(clean.get(name) != fields.get(name) for name in POLICY_FIELD_NAMES):

@@ -11,7 +11,7 @@ from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case, rarity
 from openprogram.pipeline.redaction.spans import Match
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger", "search_of"]
+__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger", "rules_of", "search_of"]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -143,6 +143,12 @@ def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
     """
     search = _ASCII if text.isascii() or _FOREIGN.search(text) is None else _ALL
     return search.pattern, search.rows
+
+
+def rules_of(text: str) -> list[Rule | None]:
+    """The rule of each row of `search_of(text)`, for those who want to know which one removed something."""
+    search = _ASCII if text.isascii() or _FOREIGN.search(text) is None else _ALL
+    return [None, *(rule for _, rule in search.groups)]
 
 
 def has_trigger(text: str) -> bool:
