@@ -256,6 +256,8 @@ CONVERSATIONS = [
     "openai-chat/tools-parallel",
     "openai-responses/tool-loop-reasoning-4",
     "bedrock-converse/tool-loop",
+    "google-generate/thought-signature-tool",
+    "mistral-chat/tool-loop-4",
 ]
 
 #: An answer of each vendor.
@@ -264,6 +266,8 @@ ANSWERING = [
     "openai-chat/text-usage",
     "openai-responses/text",
     "bedrock-converse/text",
+    "google-generate/text",
+    "mistral-chat/thinking",
 ]
 
 
