@@ -1,6 +1,7 @@
 """Requests and events ⇄ JSON values: the only door between provider types and the pipeline."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -127,12 +128,17 @@ class ProviderRequestCodec:
         return {**recorded, **self.dump(read)}
 
 
+@cache
+def _adapters() -> tuple[TypeAdapter[AssistantMessageEvent], TypeAdapter[list[AssistantMessageEvent]]]:
+    """For one event and for many. Making them costs more than replaying a short call: once a process, at first use."""
+    return TypeAdapter(AssistantMessageEvent), TypeAdapter(list[AssistantMessageEvent])
+
+
 class AssistantEventCodec:
     """`AssistantMessageEvent` ⇄ JSON; `event.type` selects the class."""
 
     def __init__(self) -> None:
-        self._adapter: TypeAdapter[AssistantMessageEvent] = TypeAdapter(AssistantMessageEvent)
-        self._batches: TypeAdapter[list[AssistantMessageEvent]] = TypeAdapter(list[AssistantMessageEvent])
+        self._adapter, self._batches = _adapters()
 
     def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
         """The event as JSON values. Raises NotJson."""
