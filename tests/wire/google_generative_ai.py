@@ -65,23 +65,22 @@ def _with_details(expected: Expected, body: Any) -> Expected:
 
 
 def _stream(body: str) -> Expected:
+    """Each line of data is an event, and an error is JSON between them. What cannot be read was cut."""
     said = _Said()
-    data, rest = _events(body)
-    for each in data:
-        said.take(json.loads(each))
-    if rest.strip():  # an error is no event
-        error = json.loads(rest)["error"]
+    lines = [line for line in body.replace("\r\n", "\n").split("\n") if line.strip()]
+    bare = "\n".join(line for line in lines if not line.startswith("data:"))
+    try:
+        for line in lines:
+            if line.startswith("data:"):
+                said.take(json.loads(line.removeprefix("data:")))
+        error = json.loads(bare)["error"] if bare else None
+    except ValueError:
+        said.failure = CUT_OFF
+        return said.expected()
+    if error is not None:
         reason, retryable = reason_of(error)
         said.failure = ExpectedFailure(reason, retryable, error["message"])
     return said.expected()
-
-
-def _events(body: str) -> tuple[list[str], str]:
-    lines = body.replace("\r\n", "\n").split("\n")
-    return (
-        [line.removeprefix("data:") for line in lines if line.startswith("data:")],
-        "\n".join(line for line in lines if not line.startswith("data:")),
-    )
 
 
 class _Said:
