@@ -415,6 +415,7 @@ async def test_the_environment_decides_nothing_but_the_key(monkeypatch: pytest.M
         message = await events_of(provider().stream(model(API, server.url), HELLO, KEY))
     assert message.text == "yes"
     assert server.requests[0][0]["x-goog-api-key"] == "k"
+    assert server.wire[0].target == "/v1beta/models/m:streamGenerateContent?alt=sse"
 
 
 async def test_gemini_api_key_counts_before_google_api_key() -> None:
