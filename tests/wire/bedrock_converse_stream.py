@@ -105,7 +105,7 @@ def _stream(body: bytes) -> Expected:
             case "metadata":
                 usage = data.get("usage", {})
                 failure = None if stop else failure
-    if failure is None or stop in _FILTERED:
+    if failure is None:
         failure = _stopped_by_failure(stop or "")
     counts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     fresh, output, read, written = (usage.get(name, 0) for name in counts)
