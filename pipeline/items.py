@@ -1,12 +1,23 @@
 """What flows between stages: a call opened, its events in batches, a call closed. Nothing else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from openprogram.pipeline.log.lines import CleanEvent, Outcome
 from openprogram.pipeline.request_parts import DumpedParts, RequestText
 
-__all__ = ["Batch", "CallClosed", "CallEvent", "CallOpened", "CleanCall", "ReadEvent", "ServedCall", "WrittenEvent"]
+__all__ = [
+    "Batch",
+    "CallClosed",
+    "CallEvent",
+    "CallOpened",
+    "CleanCall",
+    "ReadEvent",
+    "ServedCall",
+    "WrittenEvent",
+    "split_closed",
+]
 
 T = TypeVar("T")
 
@@ -65,3 +76,10 @@ class CallClosed:
 
 #: The source decides a batch's size: the live source sends what is there, the file reader sends many.
 Batch: TypeAlias = list[T]
+
+
+def split_closed(items: Sequence[T | CallClosed]) -> tuple[Sequence[T], CallClosed | None]:
+    """The events of a batch, and what closes the call behind them, if it does."""
+    if items and isinstance(items[-1], CallClosed):
+        return cast(Sequence[T], items[:-1]), items[-1]
+    return cast(Sequence[T], items), None

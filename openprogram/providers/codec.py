@@ -129,16 +129,13 @@ class ProviderRequestCodec:
 
 
 @cache
-def _adapters() -> tuple[TypeAdapter[AssistantMessageEvent], TypeAdapter[list[AssistantMessageEvent]]]:
-    """For one event and for many. Making them costs more than replaying a short call: once a process, at first use."""
-    return TypeAdapter(AssistantMessageEvent), TypeAdapter(list[AssistantMessageEvent])
+def _adapter() -> TypeAdapter[list[AssistantMessageEvent]]:
+    """For many events. Making it costs more than replaying a short call: once a process, at first use."""
+    return TypeAdapter(list[AssistantMessageEvent])
 
 
 class AssistantEventCodec:
     """`AssistantMessageEvent` ⇄ JSON; `event.type` selects the class."""
-
-    def __init__(self) -> None:
-        self._adapter, self._batches = _adapters()
 
     def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
         """The event as JSON values. Raises NotJson."""
@@ -154,21 +151,16 @@ class AssistantEventCodec:
     def load_all(self, payloads: Sequence[bytes]) -> list[AssistantMessageEvent]:
         """The events of JSON texts, one of each. Raises ValueError."""
         try:
-            events = self._batches.validate_json(b"[" + b",".join(payloads) + b"]")
+            events = _adapter().validate_json(b"[" + b",".join(payloads) + b"]")
         except ValidationError:
-            events = []  # one by one tells which, and takes lone surrogates
-        return events if len(events) == len(payloads) else [self.load(payload) for payload in payloads]
-
-    def load(self, payload: bytes) -> AssistantMessageEvent:
-        """The event of a JSON text. Raises ValueError."""
-        try:
-            return self._adapter.validate_json(payload)
-        except ValidationError:
-            # The fast parser refuses lone surrogates, which a recording may hold: the strict one decides.
-            return self._adapter.validate_python(load_payload(payload))
+            events = []
+        if len(events) == len(payloads):
+            return events
+        # The fast parser refuses lone surrogates, which a recording may hold: the strict one decides.
+        return _adapter().validate_python([load_payload(payload) for payload in payloads])
 
     def check(self, event: dict[str, Any]) -> None:
-        """Raises ValueError where `load` could not make an event of this dump."""
+        """Raises ValueError where `load_all` could not make an event of this dump."""
         kind = event.get("type")
         if not isinstance(kind, str):
             raise ValueError(f"the event's type is {kind!r}, not a word")

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
+from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent, split_closed
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.lines import CleanEvent
 from openprogram.pipeline.redaction import StreamRedactor, redact
@@ -64,12 +64,11 @@ class EventRedaction(Generic[T]):
 
     def feed(self, items: Sequence[CallEvent[T] | CallClosed]) -> list[WrittenEvent[T] | CallClosed]:
         """What is decided now, in order."""
-        events = [item for item in items if not isinstance(item, CallClosed)]
-        self._waiting.extend(item.event for item in events)
-        decided: list[WrittenEvent[T] | CallClosed] = [*self._pair(self._redactor.feed_all(e.dumped for e in events))]
-        for item in items:
-            if isinstance(item, CallClosed):  # at the most one, and the last
-                decided += [*self.close(), _clean_closed(item)]
+        events, closed = split_closed(items)
+        self._waiting.extend([event for event, _ in events])
+        decided: list[WrittenEvent[T] | CallClosed] = [*self._pair(self._redactor.feed_all([d for _, d in events]))]
+        if closed is not None:
+            decided += [*self.close(), _clean_closed(closed)]
         return decided
 
     def close(self) -> list[WrittenEvent[T]]:

@@ -6,7 +6,7 @@ from typing import TypeVar
 from anyio import to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
-from openprogram.pipeline.items import Batch, CallClosed, CleanCall, WrittenEvent
+from openprogram.pipeline.items import Batch, CallClosed, CleanCall, WrittenEvent, split_closed
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 
 __all__ = ["write_events", "write_request"]
@@ -38,8 +38,8 @@ async def write_events(
     """
     async with receive, send:
         async for batch in receive:
-            events = [item.clean for item in batch if isinstance(item, WrittenEvent)]
-            closed = batch[-1] if isinstance(batch[-1], CallClosed) else None
+            written, closed = split_closed(batch)
+            events = [item.clean for item in written]
             if closed is None:
                 writer().write(events)
             else:

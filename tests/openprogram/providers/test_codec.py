@@ -43,7 +43,7 @@ JSON = st.recursive(
 def test_a_delta_comes_back_whatever_its_text(text: str, index: int) -> None:
     for kind in (EventTextDelta, EventThinkingDelta, EventToolCallDelta):
         event = kind(content_index=index, delta=text)
-        assert EVENTS.load(to_line(EVENTS.dump(event))) == event
+        assert EVENTS.load_all([to_line(EVENTS.dump(event))]) == [event]
 
 
 @given(TEXTS, st.dictionaries(TEXTS, JSON, max_size=3))
@@ -58,7 +58,7 @@ def test_every_event_of_a_message_comes_back(text: str, arguments: dict[str, Any
     for event in message_events(AssistantMessage(content=blocks, error_message=text)):
         dumped = EVENTS.dump(event)
         EVENTS.check(dumped)
-        again = EVENTS.load(to_line(dumped))
+        (again,) = EVENTS.load_all([to_line(dumped)])
         assert again == event
         assert EVENTS.dump(again) == dumped
         assert repr(dumped) == repr(json.loads(to_line(dumped))), "1 and 1.0 are told apart"
@@ -164,3 +164,9 @@ def test_a_recorded_request_that_is_no_request_is_refused(part: str) -> None:
     recorded: dict[str, Any] = {**REQUESTS.dump((MODEL, CONTEXT, StreamOptions())), part: ["not", "an", "object"]}
     with pytest.raises(ValueError, match=r"(?i)model|context|options"):
         REQUESTS.read(recorded)
+
+
+@pytest.mark.parametrize("payloads", [[b'{"type":"start"},{"type":"start"}'], [b'{"type":"start"}', b""], [b"[]"]])
+def test_what_is_not_one_event_each_does_not_load(payloads: list[bytes]) -> None:
+    with pytest.raises(ValueError, match="valid"):
+        EVENTS.load_all(payloads)
