@@ -139,11 +139,11 @@ class AssistantEventCodec:
 
     def dump(self, event: AssistantMessageEvent) -> dict[str, Any]:
         """The event as JSON values. Raises NotJson."""
-        if not isinstance(event, BaseModel):
-            raise NotJson("", f"{type(event).__name__} is not an event")
         if isinstance(event, _DELTA_CLASSES):
             # Nearly every event of a stream is one of these: spelled out, as it costs a third of the general way.
             return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
+        if not isinstance(event, BaseModel):
+            raise NotJson("", f"{type(event).__name__} is not an event")
         dumped = to_json_value(_python(event), "", 2)
         assert isinstance(dumped, dict)
         return {"type": event.type, **dumped}  # its type first, for those who read the file
