@@ -60,11 +60,11 @@ class ModelCalls:
                     yield self._journaled(event, number)
             return
         answer = await self._answer(model, context, options)
+        whole = answer
         for fault in faults:
-            whole = answer
-            answer = self._with_fault(whole, fault, model, number)
-            if answer is not whole:
-                self._held = (context, whole)
+            answer = self._with_fault(answer, fault, model, number)
+        if answer is not whole:
+            self._held = (context, whole)
         for event in answer:
             yield self._journaled(event, number)
 

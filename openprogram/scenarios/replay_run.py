@@ -94,11 +94,13 @@ class ReplayRun:
         return run_identity(self._scenario, self._branch)
 
     async def run(self) -> RunResult:
-        """The whole conversation. Once only.
+        """The whole conversation. Once only: RuntimeError where it is asked for again.
 
         Raises RunStopped: the scenario has no answer. ReplayMismatch and others below PipelineError: the provider
         has none, or something went beyond a contract. `checkpoint` then says where the run was.
         """
+        if self._stage.journal.position:
+            raise RuntimeError("a run is made once: make another ReplayRun")
         self._stage.journal.add(
             "run",
             format_version=JOURNAL_FORMAT_VERSION,
@@ -133,7 +135,7 @@ class ReplayRun:
     async def _conversation(self) -> EndReason:
         reason: EndReason = "stop"
         for turn in self._turns:
-            if self._model_calls.count == self._scenario.budgets.model_calls:
+            if self._budget_is_used_up:
                 return "call_limit"
             text = self._scenario.turns[turn]
             self._stage.journal.add("user", turn=turn, text=text)
@@ -142,6 +144,11 @@ class ReplayRun:
             if reason != "stop":
                 break
         return reason
+
+    @property
+    def _budget_is_used_up(self) -> bool:
+        bound = self._scenario.budgets.model_calls
+        return bound is not None and self._model_calls.count >= bound  # more: attempts within one turn
 
     async def _turn(self) -> EndReason:
         """The agent's work until it answers the user."""
@@ -165,7 +172,7 @@ class ReplayRun:
                     self._messages += [event.message, *event.results]
                     if any(call.name in scenario.ends_after for call in event.message.tool_calls):
                         return "ended_by_tool"
-                    if event.results and self._model_calls.count == scenario.budgets.model_calls:
+                    if event.results and self._budget_is_used_up:
                         return "call_limit"
         raise AssertionError("an agent run ends with AgentFinished")
 

@@ -449,6 +449,23 @@ async def test_a_cancelled_model_call_is_not_made_again() -> None:
     assert (result.reason, result.model_calls) == ("provider_error", 1)
 
 
+async def test_two_faults_in_one_model_call_cost_one_answer_of_the_script() -> None:
+    injected = (
+        InjectSettings(fault="cut", provider=True, after=3),
+        InjectSettings(fault="cut", provider=True, after=1),
+    )
+    result = await Ran(scenario(["One.", "Two."], injections=injected), ["First.", "Second."]).result()
+    texts = [message.text for message in result.messages if isinstance(message, AssistantMessage)]
+    assert texts == ["First.", "Second."]
+
+
+async def test_an_attempt_more_than_the_budget_of_model_calls_still_ends_the_run() -> None:
+    injected = (InjectSettings(fault="cut", provider=True, call=1, after=1),)
+    shop = scenario(["One.", "Two.", "Three."], injections=injected, budgets=Budgets(model_calls=2))
+    result = await Ran(shop, ["1", "2", "3"]).result()
+    assert (result.reason, result.model_calls) == ("call_limit", 3)
+
+
 async def test_a_delayed_model_call_lets_scenario_time_pass() -> None:
     injected = (InjectSettings(fault="delay", provider=True, seconds=90),)
     result = await Ran(scenario(injections=injected), ["Done."]).result()
