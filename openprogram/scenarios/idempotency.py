@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openprogram.fixtures.events import AdapterEvent, Commit, Delay
+from openprogram.fixtures.faults import without
 from openprogram.scenarios.observation import Observation
 
 __all__ = ["Kept", "Ledger"]
@@ -52,9 +53,13 @@ def _rest(answer: Sequence[AdapterEvent], commits: int) -> tuple[AdapterEvent, .
     """The answer without its first `commits` commits, and without the waits before the last of them."""
     left = commits
     rest: list[AdapterEvent] = []
+    done: set[int] = set()
     for event in answer:
+        if event.sequence in done:  # comes twice, and took effect once
+            continue
         if left and isinstance(event, Commit | Delay):
             left -= isinstance(event, Commit)
+            done.add(event.sequence)
         else:
             rest.append(event)
-    return tuple(event.model_copy(update={"sequence": position}) for position, event in enumerate(rest))
+    return tuple(without(answer, rest))

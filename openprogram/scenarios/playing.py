@@ -48,14 +48,15 @@ def play(
     Raises ContractViolation: the events go beyond what the contract allows. WorldError: a patch does not apply.
     """
     playing = _Playing(contract, arguments, f"call:{call}", world, journal)
-    for event in _in_sequence(events, journal):
+    arriving = _in_sequence(events, journal)
+    for event in arriving:
         if event is None:
             return playing.failed("incomplete", "the answer is incomplete: part of it never arrived"), playing.commits
         journal.add("adapter", call=call, event=event.model_dump(mode="json"))
         observation = playing.take(event)
         if observation is not None:
             if observation.outcome == "timeout":
-                playing.let_happen([later for later in events if later.sequence > event.sequence])
+                playing.let_happen(arriving)
             return observation, playing.commits
     raise ContractViolation(
         tool=contract.name, reason=f"its answer has no end: one of {', '.join(sorted(TERMINAL_TYPES))}"
@@ -131,7 +132,7 @@ class _Playing:
             used=self.used,
         )
 
-    def let_happen(self, rest: Sequence[AdapterEvent]) -> None:
+    def let_happen(self, rest: Iterator[AdapterEvent | None]) -> None:
         """What the other side still does after the agent stopped waiting."""
         after = max(timedelta(0), self.spent - self._limit())
         for event in rest:

@@ -108,3 +108,39 @@ async def test_a_retry_that_is_cut_as_well_still_converges() -> None:
     result = await run(ONCE, ONCE, ONCE, inject=faults)
     assert [is_error for _, is_error in seen(result)] == [True, True, False]
     assert result.world["orders/17"]["charged"] == 30
+
+
+@pytest.mark.parametrize("amount", [True, 1.0, -0.0])
+async def test_arguments_are_the_same_only_where_json_says_so(amount: Any) -> None:
+    first = {"request": "r1", "amount": 0 if amount == 0 else 1}
+    result = await run(first, {**first, "amount": amount})
+    assert seen(result)[1] == ("Error: a request with this key was made before, with other arguments", True)
+
+
+async def test_a_commit_that_comes_twice_in_the_answer_has_no_effect_in_the_repeat_either() -> None:
+    def answered_twice(resources: Any, arguments: Any, clock: Any, random: Any) -> Any:
+        more = Commit(resource="orders/17", patch=[{"op": "add", "path": "/log/-", "value": 1}], sequence=1)
+        yield Commit(resource="orders/17", value={"log": []}, sequence=0)
+        yield from (more, more)
+        yield Result(value="done", sequence=2)
+
+    shop = scenario(
+        contracts={"charge": contract()},
+        operations={"charge": Operation("charge", "1", answered_twice)},
+        injections=(InjectSettings(fault="cut", tool="charge", after=3),),
+    )
+    calls = [[tool_call("charge", ONCE, str(number))] for number in range(2)]
+    result = await ReplayRun(shop, FixtureRegistry(), ScriptedProvider([*calls, "Done."])).run()
+    assert [is_error for _, is_error in seen(result)] == [True, False]
+    assert result.world["orders/17"] == {"log": [1]}
+
+
+async def test_the_same_key_for_two_tools_is_two_requests() -> None:
+    names = ("charge", "charge_again")
+    shop = scenario(
+        contracts={name: contract().model_copy(update={"name": name}) for name in names},
+        operations={name: Operation(name, "1", charge) for name in names},
+    )
+    calls = [[tool_call(name, ONCE, name) for name in names]]
+    result = await ReplayRun(shop, FixtureRegistry(), ScriptedProvider([*calls, "Done."])).run()
+    assert result.world["orders/17"]["charged"] == 60

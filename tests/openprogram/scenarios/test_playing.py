@@ -167,3 +167,12 @@ def test_a_limit_bounds_time_exactly_once_however_it_is_split() -> None:
     halves: list[AdapterEvent] = [Delay(seconds=0.5), Delay(seconds=0.5), Delay(seconds=0.5), Result()]
     played = Played(halves, limited)
     assert (played.outcome, played.passed) == ("timeout", 1.0)
+
+
+def test_what_comes_twice_after_the_time_is_up_happens_once_and_after_a_gap_nothing_does() -> None:
+    once_more = Commit(resource="orders/17", patch=[{"op": "add", "path": "/n", "value": 1}])
+    at = [once_more.model_copy(update={"sequence": sequence}) for sequence in (1, 1, 3)]
+    played = Played([Delay(sequence=0, seconds=20), *at, Result(sequence=4)], number=False)
+    assert played.outcome == "timeout"
+    assert played.commits == 1
+    assert len(played.world.pending) == 1
