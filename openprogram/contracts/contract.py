@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from openprogram.contracts.schema import check_schema
+from openprogram.contracts.seconds import Seconds
 from openprogram.contracts.templates import check_template
 from openprogram.pipeline.canonical import digest
 from openprogram.providers.types import Tool
@@ -60,13 +61,13 @@ class ResultLimits(_Part):
 
     result_bytes: int | None = Field(default=None, gt=0)
     visible_bytes: int | None = Field(default=None, gt=0)
-    seconds: float | None = Field(default=None, gt=0)
+    seconds: Seconds | None = Field(default=None, gt=0)
 
 
 class ApprovalRule(_Part):
     """A call needs a decision first. `expires_after_s`: seconds of scenario time in which a decision counts."""
 
-    expires_after_s: float = Field(default=3600.0, gt=0)
+    expires_after_s: Seconds = Field(default=3600.0, gt=0)
 
 
 class Contract(_Part):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["check_template", "fill", "fits"]
+__all__ = ["check_template", "fill", "fits", "resource_named"]
 
 _HOLE: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}")
 _RESOURCE: Final = re.compile(r"[^/*\s]+/(?:\*|[^/*\s]+)")
@@ -37,10 +37,21 @@ def fill(template: str, arguments: Mapping[str, Any]) -> str | None:
     return "".join([*filled, template[position:]])
 
 
+def resource_named(template: str, arguments: Mapping[str, Any]) -> str | None:
+    """The resource, or `kind/*`, that a template names; None where the arguments make no resource's name of it.
+
+    Only the template itself can say `*`: a call with the argument "*" isn't about all resources of the kind.
+    """
+    filled = fill(template, arguments)
+    if filled is None or not _RESOURCE.fullmatch(filled) or ("*" in filled) != ("*" in template):
+        return None
+    return filled
+
+
 def fits(resource: str, templates: Iterable[str], arguments: Mapping[str, Any]) -> bool:
     """Whether `resource` is one that the templates name."""
     kind, _, _ = resource.partition("/")
-    return any(filled in (resource, f"{kind}/*") for filled in (fill(template, arguments) for template in templates))
+    return any(resource_named(template, arguments) in (resource, f"{kind}/*") for template in templates)
 
 
 def _member(value: Any, path: list[str]) -> Any:

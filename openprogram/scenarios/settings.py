@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from openprogram.contracts.seconds import Seconds
 from openprogram.fixtures.faults import Fault
 
 __all__ = [
@@ -56,8 +57,8 @@ class Budgets(_Settings):
     model_calls: int | None = Field(default=None, gt=0)
     tool_calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, gt=0)
-    cost_usd: float | None = Field(default=None, ge=0)
-    scenario_seconds: float | None = Field(default=None, ge=0)
+    cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    scenario_seconds: Seconds | None = None
 
 
 class ProviderSettings(_Settings):
@@ -85,7 +86,7 @@ class InjectSettings(_Settings):
     provider: bool = False
     call: int = Field(default=0, ge=0)
     after: int | None = Field(default=None, ge=0)
-    seconds: float = Field(default=0.0, ge=0)
+    seconds: Seconds = 0.0
 
     @model_validator(mode="after")
     def _one(self) -> "InjectSettings":
@@ -105,7 +106,7 @@ class ApprovalSettings(_Settings):
     tool: str
     arguments: dict[str, Any]
     decision: Literal["approved", "denied"]
-    after_s: float = Field(default=0.0, ge=0)
+    after_s: Seconds = 0.0
     reason: str = ""
 
 

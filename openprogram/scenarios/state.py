@@ -83,5 +83,6 @@ def _world(scenario: Scenario, clock: ScenarioClock, state: RunState) -> World:
     clock.move_to(state.at)
     for pending in state.pending:
         after = parse_time(pending["due"]) - state.at
-        world.schedule(after, pending["transition"], pending["resource"], Change.from_json(pending["change"]))
+        change = Change.from_json(pending["change"])
+        world.schedule(after, pending["transition"], pending["resource"], change, pending["revision"])
     return world

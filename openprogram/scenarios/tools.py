@@ -32,6 +32,9 @@ from openprogram.scenarios.playing import play
 from openprogram.scenarios.pure_tools import PureOutputs
 from openprogram.scenarios.scenario import Scenario
 from openprogram.world.chance import Chance
+from openprogram.world.clock import ReadOnlyClock
+from openprogram.world.resources import ReadOnlyResources
+from openprogram.world.values import freeze
 from openprogram.world.world import World
 
 __all__ = ["ScenarioTool", "Stage"]
@@ -84,11 +87,13 @@ class ScenarioTool:
             "call", call=number, tool=contract.name, revision=contract.revision, id=call.id, arguments=call.arguments
         )
         try:
-            return self._answered(call.arguments, number)
+            # Frozen: they are part of the conversation, and of what the journal says of it.
+            return self._answered(freeze(call.arguments), number)
         except PipelineError:
             raise  # the run stops as it should
-        except Exception as error:
-            # A value that is no JSON, for one. Passed on, the agent loop would make a tool's failure of it.
+        except (Exception, SystemExit) as error:
+            # A value that is no JSON, for one. Passed on, the agent loop would make a tool's failure of it, and an
+            # exit would end the process, perhaps with code 0.
             raise self._failed(error, number) from error
 
     def _answered(self, arguments: dict[str, Any], number: int) -> ToolOutput:
@@ -144,7 +149,7 @@ class ScenarioTool:
         """A request that was made before under the same key: what is left of the first answer, or a failure."""
         idempotency, journal = self._contract.idempotency, self._stage.journal
         assert idempotency is not None
-        same = earlier.arguments == arguments
+        same = self._request(earlier.arguments) == self._request(arguments)
         converges = same and idempotency.on_repeat == "converge"
         journal.add("repeated", call=number, key=earlier.key, same_arguments=same, converges=converges)
         if converges:
@@ -194,9 +199,9 @@ class ScenarioTool:
         if name in scenario.operations:
             operation = scenario.operations[name]
             self._check_revision(operation.revision, number)
-            world = self._stage.world
+            resources, clock = ReadOnlyResources(self._stage.world), ReadOnlyClock(self._stage.world.clock)
             random = self._stage.chance.stream(f"tool:{name}")
-            events = self._events(lambda: operation.function(world, arguments, world.clock, random), number)
+            events = self._events(lambda: operation.function(resources, arguments, clock, random), number)
             return events, f"operation:{name}@{revision}"
         fixture = self._fixture(arguments, number)
         return fixture.answer, f"fixture:{fixture.id}"
@@ -212,7 +217,7 @@ class ScenarioTool:
             raise self._failed(ValueError(f"more than {MAX_EVENTS} events in one answer"), number)
         return numbered(events)
 
-    def _failed(self, error: Exception, number: int) -> OperationFailed:
+    def _failed(self, error: Exception | SystemExit, number: int) -> OperationFailed:
         failure = f"{type(error).__name__}: {error}"
         return OperationFailed(tool=self._contract.name, failure=failure, call=number)
 
@@ -248,6 +253,10 @@ class ScenarioTool:
                 )
             case never:
                 assert_never(never)
+
+    def _request(self, arguments: dict[str, Any]) -> str:
+        """What equal requests have in common; 1, 1.0 and true are not equal unless the schema says integer."""
+        return digest(normalised(arguments, self._contract))
 
     def _key(self, arguments: dict[str, Any]) -> FixtureKey:
         stage, contract = self._stage, self._contract

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-__all__ = ["Clock", "ScenarioClock", "as_text", "parse_time"]
+__all__ = ["Clock", "ReadOnlyClock", "ScenarioClock", "as_text", "parse_time"]
 
 
 class Clock(Protocol):
@@ -43,6 +43,25 @@ class ScenarioClock:
         if time < self._now:
             raise ValueError(f"scenario time can't go back from {as_text(self._now)} to {as_text(time)}")
         self._now = time
+
+
+class ReadOnlyClock:
+    """A clock and nothing more: what an operation gets of it."""
+
+    __slots__ = ("_clock",)
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    @property
+    def now(self) -> datetime:
+        """Scenario time, in UTC."""
+        return self._clock.now
+
+    @property
+    def now_ms(self) -> int:
+        """Scenario time as Unix milliseconds."""
+        return self._clock.now_ms
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

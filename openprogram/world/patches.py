@@ -115,7 +115,9 @@ def _list_changes(before: list[Any], after: list[Any], path: str) -> Patch:
 
 
 def _same_leaf(before: Any, after: Any) -> bool:
-    return type(before) is type(after) and bool(before == after)  # 1, 1.0 and true differ
+    # 1, 1.0 and true differ, and so do 0.0 and -0.0
+    same = type(before) is type(after) and bool(before == after)
+    return same and (not isinstance(before, float) or repr(before) == repr(after))
 
 
 def _escaped(key: str) -> str:

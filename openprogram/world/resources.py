@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-__all__ = ["Resources"]
+__all__ = ["ReadOnlyResources", "Resources"]
 
 
 class Resources(Protocol):
@@ -30,3 +30,34 @@ class Resources(Protocol):
     def kinds(self) -> Iterator[str]:
         """The kinds there are, sorted."""
         ...
+
+
+class ReadOnlyResources:
+    """Resources and nothing more: what an operation gets of a world, whose other methods would change it."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, resources: Resources) -> None:
+        self._all = resources
+
+    def __getitem__(self, resource: str) -> Any:
+        return self._all[resource]
+
+    def __contains__(self, resource: str) -> bool:
+        return resource in self._all
+
+    def get(self, resource: str) -> Any | None:
+        """See Resources."""
+        return self._all.get(resource)
+
+    def kind(self, kind: str) -> Mapping[str, Any]:
+        """See Resources."""
+        return self._all.kind(kind)
+
+    def revision_of(self, resource: str) -> int:
+        """See Resources."""
+        return self._all.revision_of(resource)
+
+    def kinds(self) -> Iterator[str]:
+        """See Resources."""
+        return self._all.kinds()

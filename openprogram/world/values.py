@@ -10,7 +10,7 @@ __all__ = ["FrozenDict", "FrozenList", "freeze", "thaw"]
 
 
 def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise TypeError("a resource can't be changed in place: take thaw(value), change that, and commit it")
+    raise TypeError("this value can't be changed in place: take thaw(value) and change that")
 
 
 class FrozenDict(dict[str, Any]):

@@ -45,13 +45,17 @@ class InitialResources:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scheduled:
-    """A transition to come. Ordered by time, and within one time by `number`, as they were scheduled."""
+    """A transition to come. Ordered by time, and within one time by `number`, as they were scheduled.
+
+    `revision`: of the resource when it was scheduled.
+    """
 
     at: datetime
     number: int
     transition: str = field(compare=False)
     resource: str = field(compare=False)
     change: Change = field(compare=False)
+    revision: int = field(compare=False)
 
     def as_json(self) -> dict[str, Any]:
         """The transition in files."""
@@ -60,6 +64,7 @@ class Scheduled:
             "transition": self.transition,
             "resource": self.resource,
             "change": self.change.as_json(),
+            "revision": self.revision,
         }
 
 
@@ -146,15 +151,20 @@ class World:
         """Give a resource a value, ABSENT to remove it. None: it had that value already."""
         return self.change(resource, Change(value=value), cause)
 
-    def schedule(self, after: timedelta, transition: str, resource: str, change: Change) -> Scheduled:
+    def schedule(
+        self, after: timedelta, transition: str, resource: str, change: Change, revision: int | None = None
+    ) -> Scheduled:
         """Change a resource once `after` has passed. `transition`: its name, which becomes the cause.
 
-        It is passed over where the resource is gone by then. Transitions due at one time fire in the order in which
-        they were scheduled. Raises ValueError: `after` is negative.
+        It is passed over where the resource has been removed by then. Transitions due at one time fire in the order
+        in which they were scheduled. `revision`: of the resource when this was scheduled; None: now.
+        Raises ValueError: `after` is negative. WorldError: no resource can have that name, or it is beyond time.
         """
         if after < timedelta(0):
             raise ValueError(f"a transition can't be scheduled {-after} ago")
-        scheduled = Scheduled(self._clock.now + after, self._scheduled, transition, resource, change)
+        split_id(resource)
+        known = self.revision_of(resource) if revision is None else revision
+        scheduled = Scheduled(self._later(after), self._scheduled, transition, resource, change, known)
         self._scheduled += 1
         heapq.heappush(self._due, scheduled)
         return scheduled
@@ -162,15 +172,15 @@ class World:
     def advance(self, by: timedelta) -> None:
         """Let scenario time pass, and fire what is due on the way, each at its own time.
 
-        Raises ValueError: `by` is negative. WorldError: a transition can't take effect.
+        Raises ValueError: `by` is negative. WorldError: a transition can't take effect, or time ends before.
         """
-        until = self._clock.now + by
         if by < timedelta(0):
             raise ValueError(f"scenario time can't go back by {-by}")
+        until = self._later(by)
         while self._due and self._due[0].at <= until:
             due = heapq.heappop(self._due)
             self._clock.move_to(due.at)
-            if due.resource in self:
+            if due.resource in self or self.revision_of(due.resource) == due.revision:
                 self.change(due.resource, due.change, f"transition:{due.transition}")
         self._clock.move_to(until)
 
@@ -178,6 +188,12 @@ class World:
     def pending(self) -> tuple[Scheduled, ...]:
         """Transitions to come, in the order in which they will fire."""
         return tuple(sorted(self._due))
+
+    def _later(self, by: timedelta) -> datetime:
+        try:
+            return self._clock.now + by
+        except OverflowError:
+            raise WorldError(reason=f"scenario time ends with the year 9999, before {by} have passed") from None
 
     def _take(self, resource: str, value: Any, patch: Patch, cause: str) -> WorldEvent:
         kind, name = split_id(resource)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openprogram.pipeline.canonical import canonical
 from openprogram.world import WorldError, freeze
 from openprogram.world.patches import ABSENT, apply_patch, patch_between
 
@@ -95,3 +96,11 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, list):
         return [_sorted(item) for item in value]
     return value
+
+
+@pytest.mark.parametrize("before", [0, 0.0, -0.0, False, 1, 1.0, True])
+@pytest.mark.parametrize("after", [0, 0.0, -0.0, False, 1, 1.0, True])
+def test_what_has_other_bytes_is_a_change(before: Any, after: Any) -> None:
+    patch = patch_between({"n": before}, {"n": after})
+    assert bool(patch) == (canonical(before) != canonical(after))
+    assert canonical(apply_patch("a/b", {"n": before}, patch)) == canonical({"n": after})
