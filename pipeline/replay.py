@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from anyio.streams.memory import MemoryObjectSendStream
 
@@ -21,7 +21,7 @@ from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.bindings import Binding
 from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
 from openprogram.pipeline.matching.policy import MatchingPolicy
-from openprogram.pipeline.redaction import REDACTION_VERSION, redact
+from openprogram.pipeline.recorded_requests import RecordedRequests
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
 from openprogram.pipeline.stages.decode import decode
@@ -71,11 +71,11 @@ class Replayer(Generic[T]):
         self.recording = recording
         self.verdict = Verdict(recording.call_count, recording.policy)
         self._requests, self._events = requests, events
+        self._recorded = RecordedRequests(recording, requests)
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
         self._memo = PartMemo()
         self._next_call_index = 0
         self._choosing = threading.Lock()
-        self._rules_changed = recording.header.get("redaction_version") != REDACTION_VERSION
         self._matcher: PolicyMatcher | None = None
         if not recording.policy.is_exact:
             self._matcher = PolicyMatcher(recording, self._recorded, rules)
@@ -202,22 +202,6 @@ class Replayer(Generic[T]):
     @property
     def _shown_policy(self) -> MatchingPolicy | None:
         return None if self.recording.policy.is_exact else self.recording.policy
-
-    def _recorded(self, call_index: int) -> dict[str, Any]:
-        """The recorded request through today's types, and through today's redaction where the file is older."""
-        recorded = self.recording.request(call_index)
-        try:
-            request: Any = self._requests.read(recorded)
-        except ValueError as error:
-            raise RecordingFileError(
-                path=self.recording.path,
-                reason=f"the request does not fit today's types: {error}",
-                line_number=self.recording.calls[call_index].line_number,
-                call_index=call_index,
-            ) from error
-        if self._rules_changed:
-            request = redact(request).value
-        return cast(dict[str, Any], request)
 
     def _load(self, items: Batch[ReadEvent]) -> Batch[T]:
         try:

@@ -20,7 +20,7 @@ import typer
 from openprogram.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
@@ -30,6 +30,7 @@ __all__ = [
     "note",
     "print_error",
     "print_json",
+    "print_json_with",
     "print_line",
     "print_table",
     "printable",
@@ -67,6 +68,24 @@ def print_line(text: str = "") -> None:
 def print_json(value: Any) -> None:
     """A JSON value on stdout, ASCII only: no character in it can steer a terminal."""
     typer.echo(json.dumps(value, indent=2))
+
+
+def print_json_with(
+    head: "Mapping[str, Any]", name: str, items: Iterable[Any], tail: "Callable[[], Mapping[str, Any]]"
+) -> None:
+    """As `print_json`, of `head`, a list of that name whose items come one by one, and what is known behind them."""
+    typer.echo("{")
+    for key, value in head.items():
+        typer.echo(f"  {json.dumps(key)}: {json.dumps(value)},")
+    typer.echo(f"  {json.dumps(name)}: [", nl=False)
+    separator = "\n    "
+    for item in items:
+        typer.echo(separator + json.dumps(item), nl=False)
+        separator = ",\n    "
+    typer.echo("\n  ]", nl=False)
+    for key, value in tail().items():
+        typer.echo(f",\n  {json.dumps(key)}: {json.dumps(value)}", nl=False)
+    typer.echo("\n}")
 
 
 def note(text: str) -> None:

@@ -13,7 +13,7 @@ from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, find_first_difference
 from openprogram.providers.codec import ProviderRequestCodec
 
-__all__ = ["find_cause"]
+__all__ = ["find_cause", "find_entry"]
 
 _MESSAGE: Final = re.compile(r"context\.messages\[(\d+)\]\.?")
 _TOOL: Final = re.compile(r"context\.tools(?:\[(\d+)\])?\.?")
@@ -36,10 +36,17 @@ def find_cause(
     rules: ComparisonRules,
 ) -> str | None:
     """A sentence on where `difference` entered, or None. Source: docs/comparison.md."""
-    recorded = recording.request(call_index)
+    return _other_call(recording, call_index, incoming, rules) or find_entry(
+        recording, call_index, recording.request(call_index), incoming, difference
+    )
+
+
+def find_entry(
+    recording: Recording, call_index: int, recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference
+) -> str | None:
+    """As `find_cause`, where the two are known to be the same call: `recorded` is its request, as it is compared."""
     return (
-        _other_call(recording, call_index, incoming, rules)
-        or _changed_prompt(difference)
+        _changed_prompt(difference)
         or _changed_tool(recorded, incoming, difference)
         or _changed_message(recording, call_index, recorded, incoming, difference)
         or _changed_setting(difference)
@@ -130,6 +137,8 @@ def _changed_message(
     before, after = _messages(recorded), _messages(incoming)
     if len(before) != len(after):
         return _length_cause(before, after, position)
+    if not (before[position] and after[position]):
+        return None
     roles = (before[position].get("role"), after[position].get("role"))
     if roles[0] != roles[1]:
         return f"message {position} is another one: recorded role {roles[0]!r}, incoming role {roles[1]!r}"
@@ -258,10 +267,14 @@ def _listed(names: list[str]) -> str:
 
 
 def _messages(request: dict[str, Any]) -> list[dict[str, Any]]:
-    messages = (request.get("context") or {}).get("messages")
-    return messages if isinstance(messages, list) else []
+    return _objects(request, "messages")
 
 
 def _tool_names(request: dict[str, Any]) -> list[str]:
-    tools = (request.get("context") or {}).get("tools") or []
-    return [str(tool.get("name")) for tool in tools]
+    return [str(tool.get("name")) for tool in _objects(request, "tools")]
+
+
+def _objects(request: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """A list of the context. What a program put there past the types, in place of an object, counts as an empty one."""
+    items = (request.get("context") or {}).get(name)
+    return [item if isinstance(item, dict) else {} for item in items] if isinstance(items, list) else []

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from openprogram.errors import RecordingRefused
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.recordings.names import SUFFIX, recording_id
-from openprogram.recordings.reading import event_check, survey
+from openprogram.recordings.reading import event_check, read_strictly, survey
 
 if TYPE_CHECKING:
+    from openprogram.pipeline.log.reader import Recording
     from openprogram.pipeline.log.repair import RepairReport
     from openprogram.pipeline.log.survey import Survey
 
-__all__ = ["AlreadyWhole", "advised", "is_repairable", "repair_beside", "repair_hint"]
+__all__ = ["AlreadyWhole", "advised", "is_repairable", "read_or_advise", "repair_beside", "repair_hint"]
 
 
 @dataclass(frozen=True)
@@ -78,3 +79,11 @@ def advised(error: RecordingFileError) -> RecordingFileError:
                 next_step=repair_hint(error.path),
             )
     return error
+
+
+def read_or_advise(path: Path) -> "Recording":
+    """The recording, read strictly. Raises RecordingFileError, which says whether repairing it would help."""
+    try:
+        return read_strictly(path)
+    except RecordingFileError as error:
+        raise advised(error) from error.__cause__

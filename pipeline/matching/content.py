@@ -11,7 +11,7 @@ from openprogram.pipeline.matching.leaves import is_scalar, may_hold_symbols
 from openprogram.pipeline.matching.rules import VolatileRules
 from openprogram.pipeline.stages.compare import ComparisonRules
 
-__all__ = ["ContentIndex", "Form", "Outline", "outline"]
+__all__ = ["ContentIndex", "Form", "Outline", "message_digests", "outline"]
 
 _DIGEST_BYTES: Final = 16
 #: Recorded calls that are compared in full to find the nearest, of those that have most in common.
@@ -33,16 +33,22 @@ def outline(request: dict[str, JsonValue], form: "Form") -> Outline:
     context = request.get("context")
     if not isinstance(context, dict):
         context = {}
-    messages = context.get("messages")
-    digests = [
-        _digest(form.of(message, join_path("context.messages", index)))
-        for index, message in enumerate(messages if isinstance(messages, list) else [])
-    ]
+    digests = message_digests(request, form)
     around = {**request, "context": {key: value for key, value in context.items() if key != "messages"}}
     parts = [_digest(form.of(request.get(name), name)) for name in ("model", "options")]
     parts += [_digest(form.of(context.get(name), f"context.{name}")) for name in ("system_prompt", "tools")]
     whole = _digest([_digest(form.of(around, "")).hex(), *(digest.hex() for digest in digests)])
     return Outline(whole, (*parts, *digests[:1], *digests[-1:], b"%d" % len(digests)))
+
+
+def message_digests(request: dict[str, JsonValue], form: "Form") -> list[bytes]:
+    """A digest of each message of a redacted request; equal messages have the same one."""
+    context = request.get("context")
+    messages = context.get("messages") if isinstance(context, dict) else None
+    return [
+        _digest(form.of(message, join_path("context.messages", index)))
+        for index, message in enumerate(messages if isinstance(messages, list) else [])
+    ]
 
 
 def _digest(value: JsonValue) -> bytes:

@@ -12,14 +12,24 @@ from openprogram.pipeline.json_value import ABSENT, Absent, JsonValue, join_path
 __all__ = [
     "FREE_FORM_FIELD_NAMES",
     "NON_DETERMINISTIC_FIELD_NAMES",
+    "NO_DIFFERENCE",
     "ComparisonRules",
     "Difference",
     "compare",
     "find_first_difference",
 ]
 
-#: Keys whose values differ in every run and say nothing: skipped, but not below a free-form key.
-NON_DETERMINISTIC_FIELD_NAMES: Final = frozenset({"timestamp"})
+#: Keys whose values differ in every run and say nothing, with the reason: skipped, but not below a free-form key.
+_NON_DETERMINISTIC: Final = {"timestamp": "it says when a message was made; below a free-form key it is compared"}
+NON_DETERMINISTIC_FIELD_NAMES: Final = frozenset(_NON_DETERMINISTIC)
+
+#: What makes no difference wherever it stands, with the reason.
+NO_DIFFERENCE: Final = {
+    "the order of keys": "an object in JSON has none",
+    "null or no field": "in fields of ours the two say the same; below a free-form key they differ",
+    "1, 1.0, true, '1'": "in fields of ours a file's value is read as the field's type; free-form values differ",
+    "secrets": "both sides are redacted first, so that two keys are the same placeholder",
+}
 
 #: Keys below which the content is the user's or the vendor's, not ours: there everything is compared.
 FREE_FORM_FIELD_NAMES: Final = frozenset(
@@ -55,6 +65,11 @@ class ComparisonRules:
     ignored_names: frozenset[str] = NON_DETERMINISTIC_FIELD_NAMES
     free_form_names: frozenset[str] = FREE_FORM_FIELD_NAMES
     ignored_paths: Mapping[str, str] = field(default_factory=dict)
+
+    def not_compared(self) -> dict[str, str]:
+        """All that makes no difference: a field's name or path, or what may be spelled otherwise → the reason."""
+        names = {name: _NON_DETERMINISTIC.get(name, "") for name in sorted(self.ignored_names)}
+        return {**names, **self.ignored_paths, **NO_DIFFERENCE}
 
 
 _DEFAULT: Final = ComparisonRules()

@@ -2,7 +2,7 @@
 
 import typer
 
-from openprogram.cli.recordings import compressing, looking, redacting, removing, repairing, switching
+from openprogram.cli.recordings import comparing, compressing, looking, redacting, removing, repairing, switching
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app.command("show")(looking.show)
 app.command("delete")(removing.delete)
 app.command("prune")(removing.prune)
 app.command("repair")(repairing.repair)
+app.command("diff")(comparing.diff)
 app.command("scan")(redacting.scan)
 app.command("redact")(redacting.redact)
 app.command("compress")(compressing.compress)

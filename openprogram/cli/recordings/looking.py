@@ -132,10 +132,10 @@ def _print_description(description: "Description") -> None:
 
 
 def _not_compared() -> dict[str, str]:
-    """What replay leaves out when it compares a request with the recorded one: field path → reason."""
+    """What replay leaves out when it compares a request with the recorded one: field → reason."""
     from openprogram.providers.replay import COMPARISON_RULES
 
-    return dict(COMPARISON_RULES.ignored_paths)
+    return COMPARISON_RULES.not_compared()
 
 
 def _ended(call: "DescribedCall") -> str:
