@@ -59,7 +59,10 @@ class ItemRun:
         try:
             self._start()
         except (PipelineError, OpenProgramError, pytest.UsageError) as error:
-            _fail(describe_error(self.item, error))
+            text = describe_error(self.item, error)
+        else:
+            return
+        _fail(text)  # outside: pytest would show the error once more, as the one that was being handled
 
     def _start(self) -> None:
         settings = item_settings(self.item)
@@ -108,8 +111,13 @@ class ItemRun:
         """Take note of a phase's end. A failure of the test's own keeps its place, and gets ours as a section."""
         expected = report.skipped and hasattr(report, "wasxfail")  # a test that fails as its author said has run, whole
         self._outcomes[report.when or ""] = "passed" if expected else report.outcome
-        if report.failed and not self._told and (text := self._what_failed()) is not None:
+        if not report.failed or self._told:
+            return
+        if (text := self._what_failed()) is not None:
             self._told = True
+        else:
+            text = self._what_explains()
+        if text is not None:
             report.sections.append(("recording", text))
 
     def finish(self, *, teardown_failed: bool) -> None:
@@ -124,9 +132,12 @@ class ItemRun:
                 case LiveItem():
                     self.counts = {"mode": "off"}
         except (PipelineError, OpenProgramError) as error:
-            _fail(describe_error(self.item, error))
+            text = describe_error(self.item, error)
+        else:
+            return
         finally:
             self._close()
+        _fail(text)
 
     def interrupted(self) -> None:
         """Stop in the middle of a test: nobody is left to be told."""
@@ -174,6 +185,18 @@ class ItemRun:
         if isinstance(self._running, ReplayItem) and self._running.verdict.failed:
             told.append(describe_replay(self.item, self._running))
         return "\n".join(told) or None
+
+    def _what_explains(self) -> str | None:
+        """What may lie behind a failure of the test's own, where its recording did nothing wrong."""
+        from openprogram.pytest_plugin.notes import failed_calls, removed_secrets
+
+        match self._running:
+            case RecordItem() as record:
+                return failed_calls(record)
+            case ReplayItem() as replay:
+                return removed_secrets(replay)
+            case _:
+                return None
 
     def _chosen_mode(self, path: Path) -> str:
         if self._mode == "record":

@@ -17,7 +17,7 @@ __all__ = ["Place", "Places", "show_places"]
 _NOT_USERS: Final = tuple(
     folder + os.sep
     for folder in {
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")),
         str(Path(openprogram.__file__).parent),
         str(Path(openprogram.__file__).resolve().parents[1] / "pipeline"),  # in a checkout it is a link to there
     }

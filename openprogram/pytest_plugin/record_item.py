@@ -25,6 +25,8 @@ PARTIAL_SUFFIX = ".partial"
 class RecordItem:
     """Records the calls of a test into `path.partial`.
 
+    `partial`: what has been recorded so far.
+
     Raises RecordingFileError: it can't be created. RecordingValueError: a policy of matching that there isn't.
     ConfigError: pyproject.toml can't be used. OpenProgramError: the configuration records or replays already.
     """
@@ -35,13 +37,13 @@ class RecordItem:
     def __init__(self, settings: ItemSettings) -> None:
         _refuse_two_switches()
         self.path = path = settings.path
-        self._partial = path.with_name(path.name + PARTIAL_SUFFIX)
+        self.partial = path.with_name(path.name + PARTIAL_SUFFIX)
         self._failed = path.with_name(path.name + FAILED_SUFFIX)
         with file_errors(path, "create"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._partial.unlink(missing_ok=True)  # of a run that was killed
+            self.partial.unlink(missing_ok=True)  # of a run that was killed
         project = project_policy(path.parent).header_fields()
-        self._sink = RecordingSink(self._partial, project, match=settings.match, volatile=settings.volatile)
+        self._sink = RecordingSink(self.partial, project, match=settings.match, volatile=settings.volatile)
         self._recorded: dict[str, tuple[ApiProvider, RecordingProvider]] = {}
         self.provider: ApiProvider = self
 
@@ -72,12 +74,12 @@ class RecordItem:
         """
         self._sink.close()
         try:
-            read_recording_file(self._partial).close()
+            read_recording_file(self.partial).close()
         except BaseException:
             self.set_aside()
             raise
         with file_errors(self.path, "replace"):
-            self._partial.replace(self.path)
+            self.partial.replace(self.path)
             self.path.with_name(self.path.name + COMPRESSED_SUFFIX).unlink(missing_ok=True)
             self._failed.unlink(missing_ok=True)
             sync_folder(self.path)
@@ -89,17 +91,17 @@ class RecordItem:
             return
         self._sink.close()
         with file_errors(self._failed, "replace"):
-            self._partial.replace(self._failed)
+            self.partial.replace(self._failed)
 
     def _recorded_nothing(self) -> bool:
-        with file_errors(self._partial, "read"), self._partial.open("rb") as stream:
+        with file_errors(self.partial, "read"), self.partial.open("rb") as stream:
             return sum(1 for _ in itertools.islice(stream, 2)) < 2  # the header alone
 
     def drop(self) -> None:
         """Forget what was recorded: the test did not run."""
         self._sink.close()
-        with file_errors(self._partial, "remove"):
-            self._partial.unlink(missing_ok=True)
+        with file_errors(self.partial, "remove"):
+            self.partial.unlink(missing_ok=True)
 
 
 def _refuse_two_switches() -> None:

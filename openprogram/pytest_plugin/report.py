@@ -22,12 +22,16 @@ _KEPT_OPTIONS = ("-c", "--config-file", "--rootdir", "-p", "-o", "--override-ini
 
 def describe_replay(item: pytest.Item, replay: ReplayItem) -> str:
     """What came of each call, the first failure in full, and where that call was made."""
+    from openprogram.pytest_plugin.notes import removed_secrets  # only a failure needs what it imports
+
     failure = replay.verdict.first_failure
+    removed = removed_secrets(replay)
     places = replay.provider.places_of(failure) if failure is not None else ()
     return "\n".join(
         [
             replay.verdict.describe(),
             *(["the call was made at:", show_places(places, item.config.rootpath)] if places else []),
+            *([removed] if removed else []),
             f"to see what was recorded: {_show_command(item, replay, failure)}",
             *_again(item, "to record this test again"),
         ]

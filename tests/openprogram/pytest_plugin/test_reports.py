@@ -1,5 +1,7 @@
 """What a failed test says: its own failure first, both sides of the difference, the place, the command."""
 
+import sysconfig
+
 import pytest
 
 from tests.openprogram.pytest_plugin.suite import Suite
@@ -166,3 +168,116 @@ def test_a_failing_setup_and_a_damaged_recording_say_what_is_wrong_without_a_tra
     assert "takes one path, not 2" in finished.text
     assert "Traceback" not in finished.text
     assert "item_run.py" not in finished.text
+
+
+def test_what_keeps_a_test_from_its_recording_is_said_once(suite: Suite) -> None:
+    """pytest shows an error that was being handled above ours, in the same words."""
+    suite.write(test_a="import pytest\n\n@pytest.mark.recording\ndef test_it():\n    pass\n")
+    missing = suite.run("-rN")
+    assert missing.text.count("no such file") == 1, missing
+    assert "another exception" not in missing.text
+    suite.write(test_a="import pytest\n\n@pytest.mark.recording(match='any')\ndef test_it():\n    pass\n")
+    unknown = suite.run("--recording-mode=record", "-rN")
+    assert unknown.text.count("unknown match 'any'") == 1, unknown
+
+
+def test_a_console_script_is_no_line_of_the_users(suite: Suite) -> None:
+    test = """
+    import asyncio
+    import pytest
+    from agent import careless
+
+    @pytest.mark.recording
+    def test_it():
+        asyncio.run(careless("a"))
+    """
+    suite.write(test_a=test)
+    suite.run("--recording-mode=record")
+    suite.write(test_a=test.replace('"a"', '"b"'))
+    script = sysconfig.get_path("scripts") + "/pytest"
+    finished = suite.run_program(script, "-p", "no:cacheprovider", "-p", "openprogram")
+    assert "the call was made at:\n  test_a.py:8 in test_it" in finished.text, finished
+
+
+def test_a_test_that_fails_while_it_is_recorded_says_which_calls_were_answered_with_an_error(suite: Suite) -> None:
+    """An agent may turn a missing key into an empty answer, and the test's own failure shows no more than that."""
+    suite.write(
+        test_a="""
+        import asyncio
+        import pytest
+        from openprogram.providers.stream import complete
+        from openprogram.providers.types import Context, Model, UserMessage
+
+        MODEL = Model(id="m", api="anthropic-messages", provider="anthropic", base_url="http://127.0.0.1:1")
+
+        @pytest.mark.recording
+        def test_it(monkeypatch):
+            monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+            message = asyncio.run(complete(MODEL, Context(messages=[UserMessage(content="hi")])))
+            assert "coat" in message.text
+        """
+    )
+    finished = suite.run("--recording-mode=record")
+    assert finished.outcomes == {"failed": 1}, finished
+    assert "assert 'coat' in ''" in finished.text
+    section = finished.text.partition("recording ---")[2]
+    assert "call 0 was answered with an error: auth: no API key for 'anthropic': set ANTHROPIC_API_KEY" in section
+
+
+SECRET_ANSWER = """
+    import asyncio
+    import pytest
+    from openprogram.providers.scripted import ScriptedProvider, tool_call
+    from openprogram.providers.types import Context, Model, UserMessage
+
+    def live():
+        return ScriptedProvider([[tool_call("open_door", {"password": "mellon"})], "open"])
+
+    async def spoken(provider):
+        said = []
+        for question in ("How?", "And now?"):
+            model = Model(id="m", api="here", provider="example")
+            message = await provider.stream(model, Context(messages=[UserMessage(content=question)]))
+            said += [block.arguments["password"] for block in message.content if block.type == "toolCall"]
+        return said
+"""
+
+
+def test_a_failure_after_an_answer_that_lost_a_secret_says_so(suite: Suite) -> None:
+    """The run that is recorded sees the value, so the test passes; the replay can't, so it fails."""
+    own = """
+    def test_own(recording):
+        assert asyncio.run(spoken(recording.wrap(live))) == ["mellon"]
+    """
+    suite.write(test_a=SECRET_ANSWER + own)
+    assert suite.run("--recording-mode=record").outcomes == {"passed": 1}
+    finished = suite.run()
+    assert finished.outcomes == {"failed": 1}, finished
+    section = finished.text.partition("recording ---")[2]
+    assert "redaction removed a secret from the answer of call 0\n" in section, finished
+    mismatch = own.replace('== ["mellon"]', "").replace("test_own", "test_mismatch")
+    suite.write(test_a=SECRET_ANSWER + mismatch)
+    suite.run("--recording-mode=record")
+    suite.write(test_a=SECRET_ANSWER.replace("And now?", "And then?") + mismatch)
+    finished = suite.run()
+    assert "replay mismatch at call 1" in finished.text, finished
+    assert "redaction removed a secret from the answer of call 0\n" in finished.text
+
+
+def test_a_failure_without_a_removed_secret_says_nothing_of_one(suite: Suite) -> None:
+    suite.write(
+        test_a="""
+        import asyncio
+        import pytest
+        from agent import ask
+
+        @pytest.mark.recording
+        def test_it(recording):
+            assert asyncio.run(ask("a")) and recording.mode == "record"
+        """
+    )
+    suite.run("--recording-mode=record")
+    finished = suite.run()
+    assert finished.outcomes == {"failed": 1}, finished
+    assert "secret" not in finished.text
+    assert "recording ---" not in finished.text
