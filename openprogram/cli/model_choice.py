@@ -50,9 +50,12 @@ _HOW: Final = (
 def choose_model(model: str | None, api: str | None, base_url: str | None, model_id: str | None) -> "Model":
     """The model of `--model provider:id`, or of `--api` and `--model-id`; `--base-url` goes with either.
 
-    Raises UsageError: neither or both ways, or an unknown provider.
+    Raises UsageError: neither or both ways, an unknown provider, or a base URL that isn't HTTP's.
     """
     from openprogram.providers.types import Model
+
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url {base_url!r} must begin with http:// or https://")
 
     if model is None:
         if api is None or model_id is None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from openprogram.providers.types import Model
 from openprogram.providers.vendors.services import (
@@ -62,11 +63,14 @@ class VendorApi:
     def server(self, model: Model) -> str:
         """The base URL that a call to `model` goes to; "" where the dialect finds one.
 
-        Raises ValueError: customers of the model's provider have a server each, and the model names none.
+        Raises ValueError: customers of the model's provider have a server each, and the model names none; or what it
+        names is no URL of HTTP.
         """
         service = self.services.get(model.provider, self.service)
         if not (model.base_url or service.base_url or self.finds_credentials):
             raise ValueError(f"models of {model.provider!r} need a base_url: each customer has a server of their own")
+        if model.base_url and urlsplit(model.base_url).scheme not in ("http", "https"):
+            raise ValueError(f"base_url {model.base_url!r} must begin with http:// or https://")
         return model.base_url or service.base_url
 
     def load(self) -> "Dialect":

@@ -106,7 +106,7 @@ def provider_failures(watch: WireWatch) -> Iterator[None]:
     except httpx2.TimeoutException as error:
         raise ProviderFailed(Failure("timeout", _described(error), retryable=True)) from error
     except httpx2.RequestError as error:
-        raise ProviderFailed(Failure("network", _described(error), retryable=True)) from error
+        raise ProviderFailed(Failure("network", _connection_words(error), retryable=True)) from error
     except UnexpectedModelBehavior as error:
         nothing_came = watch.ended and not watch.terminal and watch.is_stream
         raise ProviderFailed(CUT_OFF if nothing_came else _unreadable(watch, str(error))) from error
@@ -120,6 +120,8 @@ def _api_failure(error: ModelAPIError, watch: WireWatch) -> Failure:
     if type(error) is ModelAPIError and error.body is None and watch.status is not None:
         # Neither a category nor a word from the provider: its answer could not be decoded.
         return _unreadable(watch, error.message)
+    if type(error) is ModelConnectionError and (cause := _connection_failure(error)) is not None:
+        return Failure("network", _connection_words(cause), retryable=True)
     reason, retryable = _classified(error)
     if isinstance(error, ModelHTTPError) and error.provider_retry_hint is not None:
         retryable = error.provider_retry_hint
@@ -196,6 +198,23 @@ def _unreadable(watch: WireWatch, detail: str) -> Failure:
     elif watch.torn:
         return CUT_OFF  # half an event cannot be read either
     return Failure("invalid_response", detail, retryable=False)
+
+
+def _connection_failure(error: BaseException) -> httpx2.RequestError | None:
+    """What lies below an SDK's own words, which are `Connection error.` whatever it was."""
+    below: BaseException | None = error
+    while below is not None and not isinstance(below, httpx2.RequestError):
+        below = below.__cause__ or below.__context__
+    return below
+
+
+def _connection_words(error: httpx2.RequestError) -> str:
+    """What failed at which server; of its URL nothing that could be a secret."""
+    try:
+        url = error.request.url
+    except RuntimeError:  # it wasn't told for which request it was raised
+        return _described(error)
+    return f"{_described(error)} ({url.scheme}://{url.netloc.decode('ascii')})"
 
 
 def _described(error: Exception) -> str:

@@ -154,6 +154,7 @@ def test_escapes_in_an_answer_do_not_reach_the_terminal(tmp_path: Path) -> None:
         ["--api", "openai-completions"],
         ["--model-id", "x"],
         ["--api", "no-such-api", "--model-id", "x"],
+        ["--model", "openai:x", "--base-url", "127.0.0.1:8000"],
     ],
 )
 def test_a_wrong_choice_of_model_exits_with_2(tmp_path: Path, arguments: list[str]) -> None:

@@ -279,9 +279,27 @@ async def test_silence_is_a_timeout(api: str) -> None:
 
 @each_api
 async def test_nobody_listening_is_a_failure_of_the_network(api: str) -> None:
-    events = await ask(api, unused_url())
+    url = unused_url()
+    events = await ask(api, url)
     assert [event.type for event in events] == ["error"]
-    assert (last_message(events).error_reason, last_message(events).error_retryable) == ("network", True)
+    message = last_message(events)
+    assert (message.error_reason, message.error_retryable) == ("network", True)
+    assert message.error_message == f"ConnectError: All connection attempts failed ({url.removesuffix('/v1')})"
+
+
+@each_api
+async def test_what_a_failed_connection_says_of_its_server_is_no_secret(api: str) -> None:
+    url = unused_url().replace("://", "://me:mellon@")
+    told = last_message(await ask(api, url)).error_message or ""
+    assert "127.0.0.1:" in told
+    assert "mellon" not in told
+
+
+@each_api
+@pytest.mark.parametrize("base_url", ["127.0.0.1:8000", "localhost:8000/v1", "ftp://127.0.0.1"])
+async def test_a_base_url_that_is_not_of_http_is_refused_before_the_call(api: str, base_url: str) -> None:
+    with pytest.raises(ValueError, match="must begin with http:// or https://"):
+        await ask(api, base_url)
 
 
 PLAIN_JSON = Response.json(200, {"id": "msg", "type": "message", "content": []})
