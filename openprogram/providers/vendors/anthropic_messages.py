@@ -8,7 +8,7 @@ from typing import Any, cast
 import httpx2
 from anthropic import AsyncAnthropic
 from anthropic.types.beta import BetaMetadataParam
-from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.anthropic import AnthropicModelSettings
@@ -19,17 +19,21 @@ from pydantic_ai.settings import ModelSettings, ThinkingEffort
 from openprogram.providers.types import (
     Context,
     Model,
-    ProviderContent,
     StreamOptions,
-    TextContent,
     ThinkingContent,
-    ToolCall,
 )
 from openprogram.providers.vendors.anthropic_request import CALL_IDS, CONTAINER, anthropic_messages, last_container
 from openprogram.providers.vendors.anthropic_stream import WholeBlocksModel, container_of, own_block
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import (
+    provider_part,
+    text_part,
+    text_signature,
+    thought_signature,
+    tool_call_part,
+)
 from openprogram.providers.vendors.thinking import thinking_budget
 from openprogram.providers.vendors.wire import WireWatch
 
@@ -152,40 +156,15 @@ def thinking_part(block: ThinkingContent, system: str) -> ThinkingPart:
     )
 
 
-def thought_signature(part: ToolCallPart) -> str | None:
-    """Nothing comes back with a call."""
-    return None
-
-
-def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
-    """See Dialect."""
-    return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
-
-
-def text_signature(part: TextPart) -> str | None:
-    """Nothing comes back with text."""
-    return None
-
-
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
     """The API's citations, whole."""
     return (part.provider_details or {}).get("citations")
-
-
-def text_part(block: TextContent, system: str) -> TextPart:
-    """See Dialect."""
-    return TextPart(block.text)
 
 
 def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
     """The API's own block, under its own type."""
     block = own_block(part)
     return None if block is None else (str(block["type"]), block)
-
-
-def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
-    """None: `anthropic_messages` writes it, for pydantic-ai has no place for it."""
-    return None
 
 
 def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ import re
 from typing import Any, cast
 
 import httpx2
-from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.bedrock import BedrockModelSettings
@@ -20,9 +20,7 @@ from openprogram.providers.types import (
     Model,
     ProviderContent,
     StreamOptions,
-    TextContent,
     ThinkingContent,
-    ToolCall,
 )
 from openprogram.providers.vendors.aws import bedrock_client
 from openprogram.providers.vendors.converse import ConverseModel, answer_is_whole
@@ -31,6 +29,13 @@ from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.native_parts import native_block, native_part
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import (
+    closing_blocks,
+    text_part,
+    text_signature,
+    thought_signature,
+    tool_call_part,
+)
 from openprogram.providers.vendors.thinking import thinking_budget
 from openprogram.providers.vendors.wire import WireWatch
 
@@ -151,29 +156,9 @@ def thinking_part(block: ThinkingContent, system: str) -> ThinkingPart:
     )
 
 
-def thought_signature(part: ToolCallPart) -> str | None:
-    """Nothing comes back with a call."""
-    return None
-
-
-def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
-    """See Dialect."""
-    return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
-
-
-def text_signature(part: TextPart) -> str | None:
-    """Nothing comes back with text."""
-    return None
-
-
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
     """AWS's own objects, as `citation` deltas bring them."""
     return (part.provider_details or {}).get("citations")
-
-
-def text_part(block: TextContent, system: str) -> TextPart:
-    """See Dialect. Citations are for readers: no field of a request takes them."""
-    return TextPart(block.text)
 
 
 def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
@@ -184,11 +169,6 @@ def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None
 def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
     """See Dialect."""
     return native_part(block, system)
-
-
-def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None."""
-    return []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

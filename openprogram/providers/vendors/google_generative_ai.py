@@ -17,12 +17,9 @@ from pydantic_ai.settings import ModelSettings
 from openprogram.providers.types import (
     Context,
     Model,
-    ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
-    TextContent,
     ThinkingContent,
-    ToolCall,
 )
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.documents import NO_DOCUMENTS
@@ -30,6 +27,7 @@ from openprogram.providers.vendors.google_client import FIRST_CALL, ContentsClie
 from openprogram.providers.vendors.google_contents import CALL_IDS, first_call_number, google_contents
 from openprogram.providers.vendors.google_parts import carried_block
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import closing_blocks, provider_part, text_part, tool_call_part
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
@@ -144,11 +142,6 @@ def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None
     return carried_block(part)
 
 
-def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None: they come as parts."""
-    return []
-
-
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:
     """A finish reason has come."""
     return "finish_reason" in (response.provider_details or {})
@@ -157,21 +150,6 @@ def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:
 # ---- history: `google_contents` writes it
 
 
-def text_part(block: TextContent, system: str) -> TextPart:
-    """See Dialect. Not asked."""
-    return TextPart(block.text)
-
-
 def thinking_part(block: ThinkingContent, system: str) -> ModelResponsePart:
     """See Dialect. Not asked."""
     return ThinkingPart(block.thinking)
-
-
-def tool_call_part(call: ToolCall, system: str | None) -> ModelResponsePart:
-    """See Dialect. Not asked."""
-    return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
-
-
-def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
-    """See Dialect. Not asked."""
-    return None

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import httpx2
-from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import TextPart, ThinkingPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.providers.mistral import MistralProvider
@@ -16,17 +16,23 @@ from pydantic_ai.settings import ModelSettings
 from openprogram.providers.types import (
     Context,
     Model,
-    ProviderContent,
     StreamOptions,
-    TextContent,
     ThinkingContent,
-    ToolCall,
 )
 from openprogram.providers.vendors.dialect import Endpoint
 from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.mistral_chat import ChatModel
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import (
+    closing_blocks,
+    provider_block,
+    provider_part,
+    text_part,
+    text_signature,
+    thought_signature,
+    tool_call_part,
+)
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
@@ -88,44 +94,9 @@ def thinking_part(block: ThinkingContent, system: str) -> ThinkingPart:
     return ThinkingPart(block.thinking, signature=block.thinking_signature, provider_name=system)
 
 
-def thought_signature(part: ToolCallPart) -> str | None:
-    """Nothing comes back with a call."""
-    return None
-
-
-def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
-    """See Dialect."""
-    return ToolCallPart(call.name, call.arguments, tool_call_id=call.id)
-
-
-def text_signature(part: TextPart) -> str | None:
-    """Nothing comes back with text."""
-    return None
-
-
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
     """References are passed over: they name nothing that a reader could open."""
     return None
-
-
-def text_part(block: TextContent, system: str) -> TextPart:
-    """See Dialect."""
-    return TextPart(block.text)
-
-
-def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
-    """There are none: chat completions run no tools of their own."""
-    return None
-
-
-def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
-    """See Dialect."""
-    return None
-
-
-def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None."""
-    return []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:

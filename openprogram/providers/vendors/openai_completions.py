@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import httpx2
 from openai import AsyncOpenAI
-from pydantic_ai.messages import ModelResponsePart, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model as VendorModel
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.openai import OpenAIChatModelSettings
@@ -23,10 +23,8 @@ from pydantic_ai.settings import ModelSettings
 from openprogram.providers.types import (
     Context,
     Model,
-    ProviderContent,
     SimpleStreamOptions,
     StreamOptions,
-    TextContent,
     ThinkingContent,
     ToolCall,
 )
@@ -41,6 +39,7 @@ from openprogram.providers.vendors.first_choice import (
 from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.openai_client import cache_fields, client_arguments, is_openai
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import provider_block, provider_part, text_part, text_signature
 from openprogram.providers.vendors.wire import WireWatch
 
 __all__ = [
@@ -156,28 +155,8 @@ def tool_call_part(call: ToolCall, system: str | None) -> ToolCallPart:
     )
 
 
-def text_signature(part: TextPart) -> str | None:
-    """Nothing comes back with text."""
-    return None
-
-
 def citations(part: TextPart) -> list[dict[str, Any]] | None:
     """None: `closing_blocks` has them."""
-    return None
-
-
-def text_part(block: TextContent, system: str) -> TextPart:
-    """See Dialect."""
-    return TextPart(block.text)
-
-
-def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None:
-    """There are none."""
-    return None
-
-
-def provider_part(block: ProviderContent, system: str) -> ModelResponsePart | None:
-    """See Dialect."""
     return None
 
 

@@ -32,6 +32,7 @@ from openprogram.providers.vendors.documents import Documents
 from openprogram.providers.vendors.history import CallIds
 from openprogram.providers.vendors.openai_client import cache_fields, client_arguments, is_openai
 from openprogram.providers.vendors.options import VERBATIM_PROFILE, reasoning_level
+from openprogram.providers.vendors.plain_dialect import closing_blocks
 from openprogram.providers.vendors.responses_items import ItemsClient, carried_item, thought
 from openprogram.providers.vendors.verbatim import json_text, parsed, verbatim_part
 from openprogram.providers.vendors.wire import WireWatch
@@ -144,11 +145,6 @@ def provider_block(part: ModelResponsePart) -> tuple[str, dict[str, Any]] | None
     """Any other output item, as it came. `kind` is its type."""
     item = carried_item(part)
     return None if item is None else (str(item.get("type")), item)
-
-
-def closing_blocks(response: StreamedResponse) -> list[tuple[str, dict[str, Any]]]:
-    """None."""
-    return []
 
 
 def is_whole(response: StreamedResponse, watch: WireWatch) -> bool:
