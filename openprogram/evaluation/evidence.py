@@ -10,6 +10,7 @@ from openprogram.providers.types import AssistantMessage
 from openprogram.scenarios.replay_run import RunResult
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import Aspect
+from openprogram.world.values import freeze
 
 __all__ = ["Evidence", "Spent"]
 
@@ -27,7 +28,9 @@ class Spent:
 
 @dataclass(frozen=True)
 class Evidence:
-    """`resources`: kind → id → value, at the end. `trace`: the journal's lines. `account`: the last message's text.
+    """What no expectation can change for the next one.
+
+    `resources`: kind → id → value, at the end. `trace`: the journal's lines. `account`: the last message's text.
 
     `artifacts`: by name.
     """
@@ -45,7 +48,7 @@ class Evidence:
         answers = [message for message in result.messages if isinstance(message, AssistantMessage)]
         return cls(
             resources={kind: world.kind(kind) for kind in world.kinds()},
-            trace=[json.loads(line) for line in journal.splitlines()],
+            trace=freeze([json.loads(line) for line in journal.splitlines()]),
             account=answers[-1].text if answers else "",
             budgets=Spent(
                 model_calls=result.model_calls,

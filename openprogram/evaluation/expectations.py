@@ -6,21 +6,30 @@ def the_order_is_paid(evidence):
 """
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args
 
-from openprogram.contracts.extra import MissingScenarioExtra
 from openprogram.contracts.schema import faults
 from openprogram.evaluation.claims import Property
 from openprogram.evaluation.evidence import Evidence
+from openprogram.pipeline.canonical import canonical
 from openprogram.pipeline.json_value import show_value
 from openprogram.scenarios.scopes import Aspect
-from openprogram.scenarios.settings import Budgets, ExpectSettings
+from openprogram.scenarios.settings import Budgets, ExpectSettings, InjectSettings
 
-__all__ = ["Check", "Expectation", "budget_expectations", "declared_expectations", "expectation", "python_expectations"]
+__all__ = [
+    "Check",
+    "Expectation",
+    "budget_expectations",
+    "declared_expectations",
+    "expectation",
+    "fault_expectations",
+    "python_expectations",
+]
 
 _ATTRIBUTE = "__openprogram_expectation__"
 
@@ -44,9 +53,19 @@ class Expectation:
 
 
 def expectation(about: Aspect, needs: Sequence[Property] = ()) -> Callable[[F], F]:
-    """The function below is an expectation: it gets the Evidence, and raises AssertionError where it doesn't hold."""
+    """The function below is an expectation: it gets the Evidence, and raises AssertionError where it doesn't hold.
+
+    Raises ValueError: there is no such aspect or property. TypeError: the function would not run when it is called.
+    """
+    if about not in get_args(Aspect):
+        raise ValueError(f"about={about!r} is none of {', '.join(get_args(Aspect))}")
+    for wanted in needs:
+        if wanted not in get_args(Property):
+            raise ValueError(f"needs {wanted!r} is none of {', '.join(get_args(Property))}")
 
     def declare(function: F) -> F:
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            raise TypeError(f"{function.__name__} would not run when it is called: make it a plain function")
         name = function.__name__.replace("_", " ")
         setattr(function, _ATTRIBUTE, Expectation(name, about, _asserting(function), tuple(needs)))
         return function
@@ -75,6 +94,30 @@ def budget_expectations(budgets: Budgets) -> list[Expectation]:
     """One expectation for each bound."""
     bounds = {name: bound for name, bound in budgets.model_dump().items() if bound is not None}
     return [Expectation(f"{name} within {bound:g}", "budgets", _Within(name, bound)) for name, bound in bounds.items()]
+
+
+def fault_expectations(injections: Sequence[InjectSettings]) -> list[Expectation]:
+    """That each fault has struck: where its call is never made, a run says nothing about it."""
+    return [Expectation(_fault_name(one), "trace", _Struck(one)) for one in injections]
+
+
+def _fault_name(injection: InjectSettings) -> str:
+    whose = "the model" if injection.tool is None else injection.tool
+    return f"{injection.fault} strikes call {injection.call} of {whose}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Struck:
+    injection: InjectSettings
+
+    def __call__(self, evidence: Evidence) -> str | None:
+        wanted = self.injection
+        if wanted.tool is None:
+            made = sum(line["type"] == "model" for line in evidence.trace)
+        else:
+            tools = {line["call"]: line["tool"] for line in evidence.trace if line["type"] == "call"}
+            made = sum(line["type"] == "answered" and tools[line["call"]] == wanted.tool for line in evidence.trace)
+        return None if wanted.call < made else f"that call was never made, or never answered: there were {made}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +164,8 @@ class _Claim:
         ]
         if not claims:
             return "the last message does not say so" if wanted.exists else None
-        found = [str(value) for value in found_at(wanted.path, evidence.about("resources"))]
+        values = found_at(wanted.path, evidence.about("resources"))
+        found = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
         wrong = next((claim for claim in claims if claim not in found), None)
         if wrong is None:
             return None
@@ -129,15 +173,10 @@ class _Claim:
 
 
 def found_at(path: str, value: Any) -> list[Any]:
-    """What a JSONPath (RFC 9535) finds. Raises ValueError: it is none."""
-    try:
-        import jsonpath
-    except ImportError as error:
-        raise MissingScenarioExtra("JSONPath") from error
-    try:
-        return list(jsonpath.findall(path, value))
-    except jsonpath.JSONPathError as error:
-        raise ValueError(f"{path!r} is no JSONPath: {error}") from error
+    """What a JSONPath (RFC 9535) finds."""
+    import jsonpath
+
+    return list(jsonpath.findall(path, value))
 
 
 def _asserting(function: Callable[[Evidence], Any]) -> Check:
@@ -146,18 +185,16 @@ def _asserting(function: Callable[[Evidence], Any]) -> Check:
             returned = function(evidence)
         except AssertionError as failed:
             return str(failed) or "it does not hold"
-        return "it does not hold" if returned is False else None
+        if returned is None or returned is True:
+            return None
+        return "it does not hold" if returned is False else f"it returned {show_value(returned)}: assert what must hold"
 
     return check
 
 
 def _equal(one: Any, other: Any) -> bool:
-    # JSON tells 1, 1.0 and true apart; TOML writes integers and floats as they are meant
-    return (type(one) is type(other) and bool(one == other)) or (_is_container(one) and bool(one == other))
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, dict | list)
+    # JSON tells 1, 1.0 and true apart, at any depth; TOML writes integers and floats as they are meant
+    return canonical(one) == canonical(other)
 
 
 def _name(settings: ExpectSettings) -> str:

@@ -10,6 +10,7 @@ from openprogram.evaluation.expectations import (
     Expectation,
     budget_expectations,
     declared_expectations,
+    fault_expectations,
     python_expectations,
 )
 from openprogram.evaluation.verdict import RunVerdict, judge
@@ -55,7 +56,7 @@ async def replay_scenario(folder: ScenarioFolder) -> Replayed:
             return Replayed(b"".join(written), None, None, stopped, run.checkpoint)
         journal = b"".join(written)
         evidence = Evidence.of(folder.scenario, result, journal)
-        expectations = [*_expectations(folder), *_consumed(provider)]
+        expectations = [*_expectations(folder), *_consumed(provider), *fault_expectations(folder.scenario.injections)]
         verdict = judge(evidence, expectations, SCENARIO, ledger_of(evidence.trace, folder.fixtures))
         return Replayed(journal, result, verdict, None)
 

@@ -1,6 +1,8 @@
 """Expectations, and the verdict that they add up to."""
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,12 +12,13 @@ from openprogram.evaluation import ClaimsLedger, Evidence, Expectation, Spent, e
 from openprogram.evaluation.expectations import (
     budget_expectations,
     declared_expectations,
+    fault_expectations,
     found_at,
     python_expectations,
 )
 from openprogram.evaluation.junit import junit_xml
 from openprogram.scenarios.scopes import CONTRACT, SCENARIO, SEGMENT
-from openprogram.scenarios.settings import Budgets, ExpectSettings
+from openprogram.scenarios.settings import Budgets, ExpectSettings, InjectSettings
 from tests.openprogram.evaluation import expectations_module
 
 EVIDENCE = Evidence(
@@ -70,7 +73,6 @@ def test_what_holds_passes(settings: dict[str, Any]) -> None:
         ({"path": "$.orders.*", "count": 3}, "finds 2, not 3"),
         ({"path": "$.orders.*", "exists": False}, "finds 2 values"),
         ({"path": "$.orders['17'].amount", "schema": {"maximum": 1}}, "30 is greater than the maximum of 1"),
-        ({"path": "orders[", "exists": True}, "is no JSONPath"),
         (
             {"about": "account", "claim": r"charged (\d+)", "path": "$.orders['18'].amount"},
             "the last message says '30', but $.orders['18'].amount is 5",
@@ -195,3 +197,69 @@ def test_the_decorator_leaves_the_function_as_it_was() -> None:
         return 1
 
     assert it_is_one(EVIDENCE) == 1
+
+
+@pytest.mark.parametrize(("equals", "holds"), [([1], True), ([True], False), ([1.0], False), ([1, 1], False)])
+def test_json_tells_its_types_apart_at_any_depth(equals: Any, *, holds: bool) -> None:
+    (declared,) = declared_expectations([ExpectSettings(path="$.a.b", equals={"list": equals})])
+    evidence = replace(EVIDENCE, resources={"a": {"b": {"list": [1]}}})
+    assert (declared.check(evidence) is None) == holds
+
+
+def test_what_the_agent_says_is_held_against_values_as_json_writes_them() -> None:
+    claim = {"about": "account", "claim": r"it is (\w+)", "path": "$.a.b", "exists": True}
+    (declared,) = declared_expectations([ExpectSettings.model_validate(claim)])
+    evidence = replace(EVIDENCE, resources={"a": {"b": True}}, account="it is true")
+    assert declared.check(evidence) is None
+
+
+def test_an_expectation_that_would_never_run_or_never_be_judged_is_refused_where_it_is_declared() -> None:
+    async def later(evidence: Evidence) -> None:
+        raise AssertionError
+
+    def lazily(evidence: Evidence) -> Any:
+        yield
+
+    for function in (later, lazily):
+        with pytest.raises(TypeError, match="plain function"):
+            expectation(about="resources")(function)
+    with pytest.raises(ValueError, match="'resource' is none of"):
+        expectation(about="resource")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'known' is none of"):
+        expectation(about="resources", needs=["known"])  # type: ignore[list-item]
+
+
+def test_an_expectation_that_returns_something_else_than_whether_it_holds_has_failed() -> None:
+    @expectation(about="account")
+    def says_nothing(evidence: Evidence) -> str:
+        return "it should say so"
+
+    @expectation(about="account")
+    def says_so(evidence: Evidence) -> bool:
+        return "paid" in evidence.account
+
+    declared = python_expectations(SimpleNamespace(a=says_nothing, b=says_so))  # type: ignore[arg-type]
+    failed, passed = judge(EVIDENCE, declared, SCENARIO, ClaimsLedger()).judged
+    assert (failed.status, failed.why) == ("failed", "it returned 'it should say so': assert what must hold")
+    assert passed.status == "passed"
+
+
+def test_a_fault_whose_call_was_never_made_is_named() -> None:
+    trace = [*EVIDENCE.trace, {"type": "answered", "call": 0}, {"type": "model"}, {"type": "model"}]
+    evidence = replace(EVIDENCE, trace=trace)
+    faults = [
+        InjectSettings(fault="cut", tool="pay", call=0),
+        InjectSettings(fault="cut", tool="pay", call=1),
+        InjectSettings(fault="cut", tool="refund"),
+        InjectSettings(fault="delay", provider=True, call=1),
+        InjectSettings(fault="delay", provider=True, call=2),
+    ]
+    judged = judge(evidence, fault_expectations(faults), SCENARIO, ClaimsLedger()).judged
+    assert [(one.name, one.status) for one in judged] == [
+        ("cut strikes call 0 of pay", "passed"),
+        ("cut strikes call 1 of pay", "failed"),
+        ("cut strikes call 0 of refund", "failed"),
+        ("delay strikes call 1 of the model", "passed"),
+        ("delay strikes call 2 of the model", "failed"),
+    ]
+    assert judged[1].why == "that call was never made, or never answered: there were 1"
