@@ -10,7 +10,7 @@ from openprogram.agent.tools import AgentTool, ToolOutput, failed
 from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.types import ToolCall
 
-__all__ = ["answer_call"]
+__all__ = ["answer_call", "unread"]
 
 
 async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOutput:
@@ -28,7 +28,7 @@ async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOut
     if tool is None:
         return failed(f"unknown tool {call.name!r}; known tools: {', '.join(tools) or 'none'}")
     if call.arguments_error is not None:
-        return failed(f"{call.name} did not run, its arguments could not be read: {call.arguments_error}")
+        return unread(call)
     try:
         return await tool.run(call)
     except get_cancelled_exc_class():
@@ -42,3 +42,8 @@ async def answer_call(call: ToolCall, tools: Mapping[str, AgentTool]) -> ToolOut
         if isinstance(failure, PipelineError):
             raise failure from failure.__cause__
         return failed(f"{type(failure).__name__}: {failure}")
+
+
+def unread(call: ToolCall) -> ToolOutput:
+    """What becomes of a call with an `arguments_error`."""
+    return failed(f"{call.name} did not run, its arguments could not be read: {call.arguments_error}")

@@ -2,21 +2,25 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from openprogram.agent.tool_calls import unread
+from openprogram.agent.tools import ToolOutput
 from openprogram.fixtures.errors import RunStopped
 from openprogram.fixtures.events import AdapterEvent
 from openprogram.fixtures.key import normalised
 from openprogram.pipeline.canonical import digest
-from openprogram.providers.types import AssistantMessage, Message, TextContent, ToolResultMessage, UserMessage
+from openprogram.providers.types import AssistantMessage, Message, TextContent, ToolCall, ToolResultMessage, UserMessage
 from openprogram.scenarios.idempotency import Kept
-from openprogram.scenarios.journal import encoded
+from openprogram.scenarios.journal import JOURNAL_FORMAT_VERSION, encoded
 from openprogram.scenarios.scenario import Scenario
-from openprogram.scenarios.state import RunState
+from openprogram.scenarios.scopes import SCENARIO
+from openprogram.scenarios.state import MODE, RunState
 from openprogram.world.clock import parse_time
 
 __all__ = ["History", "JournalRefused"]
@@ -39,9 +43,9 @@ class JournalRefused(RunStopped):
 
 
 class History:
-    """The journal of a run of `scenario`.
+    """The journal of a whole run of `scenario`, perhaps of one that stopped.
 
-    Raises JournalRefused: a line is no canonical JSON or out of sequence, or it is of another scenario.
+    Raises JournalRefused: a line is no canonical JSON or out of sequence, or it is of another scenario, mode or format.
     """
 
     def __init__(self, scenario: Scenario, journal: bytes) -> None:
@@ -50,6 +54,12 @@ class History:
         header = self.lines[0]
         if header["type"] != "run":
             raise JournalRefused(line_number=1, reason="it does not begin with a run's header")
+        wanted = {"format_version": JOURNAL_FORMAT_VERSION, "mode": MODE, "scope": SCENARIO.name}
+        for name, value in wanted.items():
+            if header.get(name) != value:
+                raise JournalRefused(line_number=1, reason=f"its {name} is {header.get(name)!r}, not {value!r}")
+        if not isinstance(header.get("scenario"), dict) or not isinstance(header.get("branch"), str):
+            raise JournalRefused(line_number=1, reason="it does not say of which scenario and branch it is")
         if header["scenario"] != scenario.identity:
             changed = sorted(key for key, value in scenario.identity.items() if header["scenario"].get(key) != value)
             raise JournalRefused(line_number=1, reason=f"it is of another scenario: {', '.join(changed)} differ")
@@ -85,23 +95,33 @@ class History:
         return self.lines[begin : self._position("observation", call, "call") + 1]
 
     def segment(self, first_turn: int, last_turn: int) -> Sequence[Mapping[str, Any]]:
-        """The lines of these turns, both included."""
-        begin = self._position("user", first_turn, "turn")
-        end = self._position("user", last_turn + 1, "turn") if last_turn + 1 < self.turns else len(self.lines)
-        return [line for line in self.lines[begin:end] if line["type"] not in ("end", "stopped")]
+        """The lines of these turns, both included.
+
+        Raises JournalRefused: there are no such turns, or the last one isn't complete.
+        """
+        begin, last = self._position("user", first_turn, "turn"), self._position("user", last_turn, "turn")
+        for position in range(last + 1, len(self.lines)):
+            if self.lines[position]["type"] in ("user", "end"):
+                return self.lines[begin:position]
+        raise JournalRefused(reason=f"turn {last_turn} is not complete in it: the run stopped there, or it was cut off")
 
     def answers(self, first_turn: int, last_turn: int) -> list[AssistantMessage]:
         """What the model answered in these turns, failed attempts included."""
         lines = self.segment(first_turn, last_turn)
-        return [AssistantMessage.model_validate(line["message"]) for line in lines if line["type"] == "model"]
+        with _as_a_run_writes_it():
+            return [AssistantMessage.model_validate(line["message"]) for line in lines if line["type"] == "model"]
 
     def _position(self, kind: str, number: int, field: str) -> int:
         for position, line in enumerate(self.lines):
-            if line["type"] == kind and line[field] == number:
+            if line["type"] == kind and line.get(field) == number:
                 return position
         raise JournalRefused(reason=f"there is no {kind} {number} in it")
 
     def _state(self, position: int) -> RunState:
+        with _as_a_run_writes_it():
+            return self._read_state(position)
+
+    def _read_state(self, position: int) -> RunState:
         past, at = self.lines[:position], parse_time(self.lines[position]["at"])
         calls = {line["call"]: line for line in past if line["type"] == "call"}
         draws = [line for line in past if line["type"] == "draw"]
@@ -110,7 +130,7 @@ class History:
             events=tuple(line["event"] for line in past if line["type"] == "world"),
             pending=_pending(past, at),
             streams={line["stream"]: line["index"] + 1 for line in draws},
-            messages=tuple(_messages(past, calls)),
+            messages=tuple(_messages(past)),
             turn=sum(line["type"] == "user" for line in past),
             calls=len(calls),
             model_calls=sum(line["type"] == "model" for line in past),
@@ -136,9 +156,10 @@ def _lines(journal: bytes) -> list[dict[str, Any]]:
     for number, raw in enumerate(journal.split(b"\n")[:-1], start=1):
         try:
             line = json.loads(raw)
-        except ValueError as error:
+            same = isinstance(line, dict) and isinstance(line.get("type"), str) and encoded(line) == raw + b"\n"
+        except (ValueError, RecursionError) as error:
             raise JournalRefused(line_number=number, reason=f"not JSON: {error}") from error
-        if not isinstance(line, dict) or encoded(line) != raw + b"\n":
+        if not same:
             raise JournalRefused(line_number=number, reason="not as a run writes it")
         if line.get("sequence") != number - 1:
             raise JournalRefused(line_number=number, reason=f"its sequence is {line.get('sequence')}, not {number - 1}")
@@ -154,26 +175,44 @@ def _pending(past: Sequence[Mapping[str, Any]], at: datetime) -> tuple[Mapping[s
     return tuple(line for line in scheduled if parse_time(line["due"]) > at)
 
 
-def _messages(past: Sequence[Mapping[str, Any]], calls: Mapping[int, Mapping[str, Any]]) -> list[Message]:
+@contextmanager
+def _as_a_run_writes_it() -> Iterator[None]:
+    """What is canonical JSON can still have been written by somebody else."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise JournalRefused(reason=f"not as a run writes it: {type(error).__name__}: {error}") from error
+
+
+def _messages(past: Sequence[Mapping[str, Any]]) -> list[Message]:
     messages: list[Message] = []
+    asked: list[ToolCall] = []  # and not answered yet
     for line in past:
         time = round(parse_time(line["at"]).timestamp() * 1000)
         if line["type"] == "user":
             messages.append(UserMessage(content=line["text"], timestamp=time))
         elif line["type"] == "model" and line["message"]["stop_reason"] not in ("error", "aborted"):
-            messages.append(AssistantMessage.model_validate(line["message"]))
+            answer = AssistantMessage.model_validate(line["message"])
+            messages.append(answer)
+            asked = answer.tool_calls
         elif line["type"] == "observation":
-            call = calls[line["call"]]
-            messages.append(
-                ToolResultMessage(
-                    tool_call_id=call["id"],
-                    tool_name=call["tool"],
-                    content=[TextContent(text=line["text"])],
-                    is_error=line["outcome"] != "result",
-                    timestamp=time,
-                )
-            )
+            output = ToolOutput([TextContent(text=line["text"])], is_error=line["outcome"] != "result")
+            messages.append(_result(asked.pop(0), output, time))
+        # such a call reaches no tool, so no line of its own tells of it
+        while asked and asked[0].arguments_error is not None:
+            call = asked.pop(0)
+            messages.append(_result(call, unread(call), time))
     return messages
+
+
+def _result(call: ToolCall, output: ToolOutput, time: int) -> ToolResultMessage:
+    return ToolResultMessage(
+        tool_call_id=call.id,
+        tool_name=call.name,
+        content=output.content,
+        is_error=output.is_error,
+        timestamp=time,
+    )
 
 
 def _kept(line: Mapping[str, Any]) -> Kept:

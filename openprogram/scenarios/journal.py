@@ -15,7 +15,9 @@ from openprogram.world.chance import Draw
 from openprogram.world.clock import Clock, as_text
 from openprogram.world.events import WorldEvent
 
-__all__ = ["Journal", "JournalFile", "encoded"]
+__all__ = ["JOURNAL_FORMAT_VERSION", "Journal", "JournalFile", "encoded"]
+
+JOURNAL_FORMAT_VERSION: Final = 1
 
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from openprogram.agent.events import AgentFinished, FinishReason, TurnFinished
 from openprogram.agent.loop import run_agent
@@ -23,6 +23,7 @@ from openprogram.providers.types import (
 from openprogram.scenarios.agent_time import ScenarioRandom, ScenarioSleep
 from openprogram.scenarios.checkpoint import checkpoint
 from openprogram.scenarios.errors import UnknownTool, stop_code
+from openprogram.scenarios.journal import JOURNAL_FORMAT_VERSION
 from openprogram.scenarios.model_calls import ModelCalls, ReplayOnlyProvider
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import SCENARIO, SEGMENT
@@ -30,9 +31,8 @@ from openprogram.scenarios.state import MODE, RunState, run_identity, stage_for
 from openprogram.scenarios.tools import ScenarioTool
 from openprogram.world.world import World
 
-__all__ = ["JOURNAL_FORMAT_VERSION", "EndReason", "ReplayRun", "RunResult"]
+__all__ = ["EndReason", "ReplayRun", "RunResult"]
 
-JOURNAL_FORMAT_VERSION: Final = 1
 #: Why a run ended: as an agent run does, by a tool that ends the conversation, or at the budget of model calls.
 EndReason: TypeAlias = FinishReason | Literal["ended_by_tool", "call_limit"]
 

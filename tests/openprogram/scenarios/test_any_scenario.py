@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given, settings
 
 from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.scripted import ScriptedProvider
+from openprogram.providers.types import AssistantMessage, Message
 from openprogram.scenarios.history import History
 from openprogram.scenarios.partial_runs import ContractReplay, SegmentReplay
 from openprogram.scenarios.replay_run import ReplayRun
@@ -28,7 +30,9 @@ class Ran:
         parsed = json.loads(line)
         if parsed["type"] in ("call", "user", "end"):
             begun = parsed["type"] == "call"
-            self.states[len(self.lines)] = known(self._run._stage) | {"calls": self._run._stage.calls - begun}
+            state = known(self._run._stage) | {"calls": self._run._stage.calls - begun}
+            # within a turn, what has been said since it began is the agent loop's
+            self.states[len(self.lines)] = state | ({} if begun else {"said": said(self._run._messages)})
         self.lines.append(line)
 
     def run(self) -> "Ran":
@@ -41,6 +45,14 @@ class Ran:
     @property
     def journal(self) -> bytes:
         return b"".join(self.lines)
+
+
+def said(messages: Sequence[Message]) -> list[Any]:
+    """The conversation; when the model spoke stands in no journal."""
+    return [
+        message.model_dump(exclude={"timestamp"} if isinstance(message, AssistantMessage) else None)
+        for message in messages
+    ]
 
 
 def known(stage: Stage) -> dict[str, Any]:
@@ -72,8 +84,10 @@ def test_the_state_read_from_a_journal_is_the_state_that_the_run_had(made: Made)
     ran = Ran(made).run()
     history = History(made.scenario, ran.journal)
     for position, state in ran.states.items():
-        restored = stage_for(made.scenario, made.fixtures, history._state(position), "main", lambda line: None)
-        assert known(restored) | {"calls": restored.calls} == state
+        begin = history._state(position)
+        restored = stage_for(made.scenario, made.fixtures, begin, "main", lambda line: None)
+        talk = {"said": said(begin.messages)} if "said" in state else {}
+        assert known(restored) | talk | {"calls": restored.calls} == state
 
 
 @given(scenarios())

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,9 @@ from openprogram.fixtures.events import AdapterEvent, Commit, Result
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.providers.scripted import ScriptedProvider, tool_call
+from openprogram.providers.types import ToolCall
 from openprogram.scenarios.history import History, JournalRefused
+from openprogram.scenarios.journal import encoded
 from openprogram.scenarios.operations import Operation
 from openprogram.scenarios.partial_runs import ContractReplay, SegmentReplay
 from openprogram.scenarios.replay_run import ReplayRun
@@ -146,3 +149,83 @@ async def test_a_budget_of_model_calls_holds_over_turns() -> None:
     shop = scenario(["One.", "Two.", "Three."], budgets=Budgets(model_calls=2))
     result = await ReplayRun(shop, FixtureRegistry(), ScriptedProvider(["1", "2", "3"]), write=written.append).run()
     assert (result.model_calls, result.reason) == (2, "call_limit")
+
+
+async def test_a_journal_cut_off_after_any_line_gives_what_the_whole_one_gives_or_is_refused() -> None:
+    lines = (await journal_of()).splitlines(keepends=True)
+    served = 0
+    for end in range(len(lines)):
+        try:
+            history = History(SHOP, b"".join(lines[:end]))
+        except JournalRefused:
+            assert end == 0
+            continue
+        for call in range(7):
+            with suppress(JournalRefused):
+                assert (await ContractReplay(SHOP, LOOK, history).run(call)).difference is None
+                served += 1
+        for first in range(4):
+            for last in range(first, 4):
+                with suppress(JournalRefused):
+                    assert (await SegmentReplay(SHOP, LOOK, history).run(first, last)).difference is None
+                    served += 1
+    assert served > 100
+
+
+async def test_turns_beyond_the_last_or_that_are_not_complete_are_refused() -> None:
+    journal = await journal_of()
+    with pytest.raises(JournalRefused, match="there is no user 9"):
+        await SegmentReplay(SHOP, LOOK, History(SHOP, journal)).run(0, 9)
+    unended = History(SHOP, b"".join(journal.splitlines(keepends=True)[:-1]))
+    with pytest.raises(JournalRefused, match="turn 3 is not complete"):
+        await SegmentReplay(SHOP, LOOK, unended).run(0, 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format_version", 2),
+        ("mode", "record"),
+        ("scope", "segment"),
+        ("scenario", None),
+        ("branch", None),
+        ("type", None),
+    ],
+)
+async def test_a_header_of_another_kind_is_refused(field: str, value: Any) -> None:
+    first, _, rest = (await journal_of()).partition(b"\n")
+    header = json.loads(first) | {field: value}
+    with pytest.raises(JournalRefused, match="line 1 of the journal"):
+        History(SHOP, encoded(header) + rest)
+
+
+async def test_lines_that_no_run_writes_are_refused_whatever_they_lack() -> None:
+    lines = [json.loads(line) for line in (await journal_of()).splitlines()]
+    for position, line in enumerate(lines[:-1]):
+        for field in line.keys() - {"type", "sequence"}:
+            without = [*lines[:position], {key: line[key] for key in line if key != field}, *lines[position + 1 :]]
+            with suppress(JournalRefused):  # and nothing else is raised
+                history = History(SHOP, b"".join(map(encoded, without)))
+                for call in range(7):
+                    history.before_call(call)
+                for turn in range(4):
+                    history.before_turn(turn)
+
+
+async def test_a_line_that_holds_no_number_or_too_many_levels_is_refused_at_its_number() -> None:
+    lines = (await journal_of()).splitlines(keepends=True)
+    for bad in (b'{"type":"call","sequence":1,"at":NaN}\n', b"[" * 100_000 + b"\n", b"\xff\n", b"null\n"):
+        with pytest.raises(JournalRefused, match="line 2 of the journal"):
+            History(SHOP, b"".join([lines[0], bad, *lines[2:]]))
+
+
+async def test_a_call_whose_arguments_could_not_be_read_is_part_of_the_conversation_that_is_restored() -> None:
+    unreadable = ToolCall(id="x", name="pay", arguments_error="not JSON")
+    readable = tool_call("pay", {"id": "17"}, "y")
+    shop = scenario(["One.", "Two."])
+    written: list[bytes] = []
+    provider = ScriptedProvider([[unreadable, readable, unreadable], "Done.", "Bye."])
+    await ReplayRun(shop, FixtureRegistry(), provider, write=written.append).run()
+    told = list(provider.requests[2].context.messages)[:-1]
+    restored = History(shop, b"".join(written)).before_turn(1).messages
+    assert [message.model_dump() for message in restored] == [message.model_dump() for message in told]
