@@ -66,10 +66,12 @@ def explain(
 
 
 def _object(text: str) -> dict[str, Any]:
+    from openprogram.contracts.json_file import NotReadable, parse_json
+
     try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"ARGUMENTS is no JSON: {error}") from error
+        value = parse_json(text)
+    except NotReadable as error:
+        raise UsageError(f"ARGUMENTS: {error}") from error
     if not isinstance(value, dict):
         raise UsageError("ARGUMENTS is no JSON object")
     return value

@@ -1,12 +1,12 @@
 """Pinned digests: a contract can't change under the name of a revision that fixtures were reviewed against."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.errors import ContractChanged, ContractError
+from openprogram.contracts.json_file import NotReadable, parse_json, read_text
 
 __all__ = ["check_pins", "pinned", "read_pins"]
 
@@ -28,11 +28,11 @@ def check_pins(path: Path, contracts: Iterable[Contract]) -> None:
 
 def read_pins(path: Path) -> dict[str, dict[str, str]]:
     """Tool → revision → digest; {} where there is no file. Raises ContractError: it can't be used."""
-    try:
-        pins = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (OSError, ValueError) as error:
+    try:
+        pins = parse_json(read_text(path))
+    except NotReadable as error:
         raise ContractError(tool="", reason=f"the pins can't be read: {error}", path=path) from error
     if not _are_pins(pins):
         raise ContractError(tool="", reason="pins are an object of tools, each with digests by revision", path=path)

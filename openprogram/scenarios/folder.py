@@ -8,7 +8,6 @@ operations.py      simulated operations and pure tools; may declare contracts as
 expectations.py    expectations in Python
 """
 
-import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,21 +21,24 @@ from pydantic import BaseModel, ValidationError
 from openprogram.agent.limits import Limits
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.declare import contract_of
+from openprogram.contracts.json_file import NotReadable, parse_json, read_text
 from openprogram.contracts.pins import check_pins
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
+from openprogram.pipeline.json_value import NotJson, to_json_value
 from openprogram.providers.types import Model
 from openprogram.scenarios.builtin_tools import CURRENT_TIME, CURRENT_TIME_OPERATION
 from openprogram.scenarios.errors import ScenarioError
 from openprogram.scenarios.operations import Operation, PureTool, declared_in
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.settings import ScenarioSettings
-from openprogram.world.values import freeze
+from openprogram.world.errors import WorldError
 from openprogram.world.world import InitialResources
 
 __all__ = ["SCENARIO_FILE", "ScenarioFolder", "load_scenario"]
 
 SCENARIO_FILE = "scenario.toml"
+_CREDENTIALS = "credentials"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -60,7 +62,7 @@ def load_scenario(path: Path) -> ScenarioFolder:
     settings = _settings(path / SCENARIO_FILE)
     operations = _module(path / "operations.py")
     contracts = _contracts(path, settings, operations)
-    answers = declared_in(operations) if operations is not None else []
+    answers = _answers(path / "operations.py", operations)
     scenario = Scenario(
         id=settings.id,
         version=settings.version,
@@ -71,10 +73,10 @@ def load_scenario(path: Path) -> ScenarioFolder:
         system_prompt=_system_prompt(path, settings),
         turns=settings.turns,
         contracts=contracts,
-        resources=InitialResources(dict(_resources(path / "resources")) | _credentials(settings)),
-        operations={answer.tool: answer for answer in answers if isinstance(answer, Operation)}
+        resources=_resources(path, settings),
+        operations={tool: answer for tool, answer in answers.items() if isinstance(answer, Operation)}
         | ({CURRENT_TIME.name: CURRENT_TIME_OPERATION} if settings.current_time else {}),
-        pure={answer.tool: answer for answer in answers if isinstance(answer, PureTool)},
+        pure={tool: answer for tool, answer in answers.items() if isinstance(answer, PureTool)},
         budgets=settings.budgets,
         ends_after=frozenset(settings.ends_after),
         credentials=settings.credentials,
@@ -125,16 +127,36 @@ def _declared_contracts(module: ModuleType | None) -> Iterator[Contract]:
                 continue
 
 
-def _credentials(settings: ScenarioSettings) -> dict[str, dict[str, str]]:
-    return {"credentials": dict(settings.credentials)} if settings.credentials else {}
+def _answers(path: Path, module: ModuleType | None) -> dict[str, Operation | PureTool]:
+    """By tool."""
+    answers: dict[str, Operation | PureTool] = {}
+    for answer in declared_in(module) if module is not None else ():
+        if answer.tool in answers:
+            raise ScenarioError(path=path, reason=f"two functions answer {answer.tool!r}")
+        answers[answer.tool] = answer
+    return answers
 
 
-def _resources(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for file in sorted(folder.glob("*.json")):
+def _resources(path: Path, settings: ScenarioSettings) -> InitialResources:
+    kinds: dict[str, dict[str, Any]] = {}
+    for file in sorted((path / "resources").glob("*.json")):
         values = _json(file)
         if not isinstance(values, dict):
             raise ScenarioError(path=file, reason="resources stand in an object, by id")
-        yield file.stem, freeze(values)
+        if file.stem == _CREDENTIALS and settings.credentials:
+            raise ScenarioError(path=file, reason=f"[credentials] of {SCENARIO_FILE} are these resources too")
+        kinds[file.stem] = _named(file, values)
+    if settings.credentials:
+        kinds[_CREDENTIALS] = _named(path / SCENARIO_FILE, dict(settings.credentials), _CREDENTIALS)
+    return InitialResources(kinds)
+
+
+def _named(file: Path, values: dict[str, Any], kind: str | None = None) -> dict[str, Any]:
+    """Frozen values under names that resources can have."""
+    try:
+        return dict(InitialResources({kind or file.stem: values}).kinds[kind or file.stem])
+    except WorldError as error:
+        raise ScenarioError(path=file, reason=str(error)) from error
 
 
 def _fixtures(folder: Path) -> Iterator[Fixture]:
@@ -155,43 +177,45 @@ def _module(path: Path) -> ModuleType | None:
     module.__file__ = str(path)
     try:
         loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ScenarioError(path=path, reason=f"{type(error).__name__}: {error}") from error
     return module
 
 
 class _Loader(SourceFileLoader):
-    """Leaves a scenario's folder as it is: without compiled files in it."""
+    """Runs what stands in the file now, its assertions included, and leaves no compiled file beside it."""
 
-    def set_data(self, *_: Any, **__: Any) -> None:
-        """Where the import system would write them."""
+    def path_stats(self, path: Any) -> Any:
+        """What compiled code is told from its source by: without it, none is read or written."""
+        raise OSError
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
+        """`python -O` would leave the assertions of expectations out, and all would pass."""
+        return super().source_to_code(data, path, _optimize=0)
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(path=path, reason=error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        raise ScenarioError(path=path, reason="not UTF-8") from error
+        return read_text(path)
+    except NotReadable as error:
+        raise ScenarioError(path=path, reason=str(error)) from error
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path) -> Any:
+    """As JSON has it: dates and times as text."""
     try:
-        return tomllib.loads(_text(path))
-    except tomllib.TOMLDecodeError as error:
+        return to_json_value(tomllib.loads(_text(path)))
+    except NotJson as error:
+        raise ScenarioError(path=path, field=error.field_path, reason=error.reason) from error
+    except (ValueError, RecursionError) as error:
         raise ScenarioError(path=path, reason=f"not TOML: {error}") from error
 
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(_text(path), parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError(path=path, reason=f"not JSON: {error}") from error
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+        return parse_json(_text(path))
+    except NotReadable as error:
+        raise ScenarioError(path=path, reason=str(error)) from error
 
 
 def _validated(kind: type[M], content: Any, path: Path) -> M:

@@ -96,18 +96,20 @@ class PureTool:
 def operation(tool: str, revision: str = "1") -> Callable[[F], F]:
     """The function below answers calls of `tool` under that revision of its contract."""
 
-    def declare(function: F) -> F:
-        setattr(function, _ATTRIBUTE, Operation(tool, revision, function))
-        return function
-
-    return declare
+    return _declaring(lambda function: Operation(tool, revision, function))
 
 
 def pure(tool: str, revision: str = "1", implementation: str = "1", environment: str = "any") -> Callable[[F], F]:
     """The function below really runs for calls of `tool`; raise `implementation` when it is changed. See PureTool."""
 
+    return _declaring(lambda function: PureTool(tool, revision, implementation, function, environment))
+
+
+def _declaring(answer: Callable[[Callable[..., Any]], Operation | PureTool]) -> Callable[[F], F]:
     def declare(function: F) -> F:
-        setattr(function, _ATTRIBUTE, PureTool(tool, revision, implementation, function, environment))
+        if hasattr(function, _ATTRIBUTE):
+            raise TypeError(f"{function.__name__} answers a tool already: write a function for each tool")
+        setattr(function, _ATTRIBUTE, answer(function))
         return function
 
     return declare

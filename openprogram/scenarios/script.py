@@ -4,12 +4,12 @@ A JSON list. Each answer is a text, an object `{"tool": NAME, "arguments": {…}
 that make one answer, or a whole assistant message.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from openprogram.contracts.json_file import NotReadable, parse_json, read_text
 from openprogram.providers.scripted import Answer, ScriptedProvider
 from openprogram.providers.types import AssistantContent, AssistantMessage, TextContent, ToolCall
 from openprogram.scenarios.errors import ScenarioError
@@ -20,8 +20,8 @@ __all__ = ["read_script"]
 def read_script(path: Path) -> ScriptedProvider:
     """A provider that answers from the file. Raises ScenarioError: it can't be read, or an answer is none."""
     try:
-        answers = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        answers = parse_json(read_text(path))
+    except NotReadable as error:
         raise ScenarioError(path=path, reason=f"not a script: {error}") from error
     if not isinstance(answers, list):
         raise ScenarioError(path=path, reason="a script is a list of answers")

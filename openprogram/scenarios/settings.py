@@ -1,13 +1,18 @@
 """`scenario.toml` as types. Unknown keys are refused: a misspelt one would silently change what is tested."""
 
+import re
+from collections import Counter
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from openprogram.contracts.extra import MissingScenarioExtra
+from openprogram.contracts.schema import check_schema
 from openprogram.contracts.seconds import Seconds
 from openprogram.fixtures.faults import Fault
+from openprogram.pipeline.canonical import digest
 
 __all__ = [
     "SCENARIO_FORMAT_VERSION",
@@ -28,6 +33,31 @@ def _inside(path: str) -> str:
     if parts.is_absolute() or ".." in parts.parts or not parts.parts:
         raise ValueError(f"{path!r} is not a path inside the scenario's folder")
     return path
+
+
+def _json_path(path: str) -> str:
+    try:
+        import jsonpath
+    except ImportError as error:
+        raise MissingScenarioExtra("JSONPath") from error
+    try:
+        jsonpath.compile(path)
+    except jsonpath.JSONPathError as error:
+        raise ValueError(f"{path!r} is no JSONPath: {str(error).splitlines()[0]}") from error
+    return path
+
+
+def _pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return pattern
+
+
+def _schema(schema: dict[str, Any]) -> dict[str, Any]:
+    check_schema(schema)
+    return schema
 
 
 #: A file inside the scenario's folder, with `/`.
@@ -124,12 +154,12 @@ class ExpectSettings(_Settings):
 
     name: str = ""
     about: Literal["observation", "trace", "resources", "artifacts", "budgets", "account"] = "resources"
-    path: str = "$"
+    path: Annotated[str, AfterValidator(_json_path)] = "$"
     equals: Any = None
-    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    schema_: Annotated[dict[str, Any], AfterValidator(_schema)] | None = Field(default=None, alias="schema")
     exists: bool | None = None
     count: int | None = Field(default=None, ge=0)
-    claim: str | None = None
+    claim: Annotated[str, AfterValidator(_pattern)] | None = None
     needs: tuple[Literal["full_content", "known_effects", "captured"], ...] = ()
 
     @model_validator(mode="after")
@@ -173,8 +203,14 @@ class ScenarioSettings(_Settings):
 
     @model_validator(mode="after")
     def _holds_together(self) -> "ScenarioSettings":
+        if not 1 < self.start.year < 9999:
+            raise ValueError("start is too near to where time begins or ends")
         if self.start.tzinfo is None:
             raise ValueError("start has no time zone: write 2026-01-05T09:00:00Z, say")
         if self.system_prompt is not None and self.system_prompt_file is not None:
             raise ValueError("give system_prompt or system_prompt_file, not both")
+        decided = Counter((approval.tool, digest(approval.arguments)) for approval in self.approvals)
+        for (tool, _), times in decided.items():
+            if times > 1:
+                raise ValueError(f"{times} approvals decide the same call of {tool}")
         return self
