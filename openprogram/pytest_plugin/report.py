@@ -8,7 +8,7 @@ from types import TracebackType
 
 import pytest
 
-from openprogram.pipeline.errors import PipelineError, ReplayMismatch
+from openprogram.pipeline.errors import PipelineError, RecordingValueError, ReplayMismatch
 from openprogram.pytest_plugin.guard import Attempt, LiveAttempt
 from openprogram.pytest_plugin.places import is_users, show_places
 from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
@@ -21,16 +21,21 @@ _KEPT_OPTIONS = ("-c", "--config-file", "--rootdir", "-p", "-o", "--override-ini
 
 
 def describe_replay(item: pytest.Item, replay: ReplayItem) -> str:
-    """What came of each call, the first failure in full, and where that call was made."""
+    """The first failure in full, where that call was made, and what came of each call.
+
+    In that order: pytest's summary shows a report's first line.
+    """
     from openprogram.pytest_plugin.notes import removed_secrets  # only a failure needs what it imports
 
     failure = replay.verdict.first_failure
     removed = removed_secrets(replay)
     places = replay.provider.places_of(failure) if failure is not None else ()
+    told = [] if failure is None else [str(failure)]
     return "\n".join(
         [
-            replay.verdict.describe(),
+            *told,
             *(["the call was made at:", show_places(places, item.config.rootpath)] if places else []),
+            replay.verdict.describe().removesuffix("\n".join(["", *told])),
             *([removed] if removed else []),
             f"to see what was recorded: {_show_command(item, replay, failure)}",
             *_again(item, "to record this test again"),
@@ -50,7 +55,9 @@ def describe_attempts(item: pytest.Item, attempts: Sequence[Attempt]) -> str:
 
 def describe_error(item: pytest.Item, error: Exception) -> str:
     """Why the recording can't be used."""
-    return "\n".join([str(error), *getattr(error, "__notes__", []), *_again(item, "to record this test")])
+    said_wrongly = isinstance(error, pytest.UsageError | RecordingValueError)  # recording it would fail just so
+    again = [] if said_wrongly else _again(item, "to record this test")
+    return "\n".join([str(error), *getattr(error, "__notes__", []), *again])
 
 
 def hide_internals(error: pytest.ExceptionInfo[BaseException]) -> None:

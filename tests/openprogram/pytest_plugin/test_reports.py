@@ -56,6 +56,8 @@ def test_a_swallowed_mismatch_is_reported_with_both_sides_the_place_and_a_comman
     ):
         assert expected in finished.text, finished
     assert "site-packages" not in finished.text
+    assert finished.text.count("recorded 'a b', incoming 'a b!'") == 1
+    assert "Failed: replay mismatch at call 1" in finished.text.partition("short test summary")[2]
     suite.write(test_a=test.replace("careless(word)", "ask(word + '!')"))
     recorded = suite.run_shown_command(finished)
     assert recorded.outcomes == {"passed": 1}, recorded
@@ -179,6 +181,7 @@ def test_what_keeps_a_test_from_its_recording_is_said_once(suite: Suite) -> None
     suite.write(test_a="import pytest\n\n@pytest.mark.recording(match='any')\ndef test_it():\n    pass\n")
     unknown = suite.run("--recording-mode=record", "-rN")
     assert unknown.text.count("unknown match 'any'") == 1, unknown
+    assert "to record this test" not in unknown.text  # that is what was tried
 
 
 def test_a_console_script_is_no_line_of_the_users(suite: Suite) -> None:
