@@ -52,9 +52,10 @@ def repair_beside(path: Path) -> "RepairReport | AlreadyWhole":
 def is_repairable(found: "Survey") -> bool:
     """Whether `repair` would write a file: it is damaged, and something in it shows that it is a recording.
 
-    Not an empty file, and not one of another format version: its lines may mean something else.
+    Not an empty file, not one of another format version, whose lines may mean something else, and not what git made of
+    two: no side of it can be told from the other.
     """
-    return found.damage is not None and (found.header is not None or bool(found.complete))
+    return found.damage is not None and not found.merged and (found.header is not None or bool(found.complete))
 
 
 def repair_hint(path: Path) -> str:

@@ -84,12 +84,13 @@ class Side:
         """What the calls are told apart by, in their order."""
         for call_index in range(self.recording.call_count):
             request = self.request(call_index)
-            found = outline(request, self._form)
+            digests = self.message_digests(request)
+            found = outline(request, self._form, digests)
             messages = request["context"].get("messages") or []
             start = max(
                 (at + 1 for at, message in enumerate(messages) if message.get("role") == "assistant"), default=0
             )
-            new = b"".join(self.message_digests(request)[start:])
+            new = b"".join(digests[start:])
             # Of the parts the model, system prompt, tools and options: the others are messages.
             yield CallKeys(found.whole, blake2b(new, digest_size=16).digest(), found.parts[:4])
 

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final
 
 from openprogram.pipeline.log.lines import CallEndLine, EventLine, Line, LineDefect, RequestLine
+from openprogram.pipeline.log.merged import StandsTwice
 
 __all__ = ["NEXT_STATE", "CallOrder", "CallState"]
 
@@ -65,11 +66,14 @@ class CallOrder:
         call_index = line.call_index
         state = self.state(call_index)
         if type(line) not in NEXT_STATE[state]:
-            raise LineDefect(_defect(state, _WORD[type(line)]), call_index)
+            # In a call that was opened, there was such a line before.
+            kind = LineDefect if state is CallState.UNOPENED else StandsTwice
+            raise kind(_defect(state, _WORD[type(line)]), call_index)
         if isinstance(line, EventLine):
             expected = self._event_counts[call_index]
             if line.event_index != expected:
-                raise LineDefect(f"event_index is {line.event_index}, expected {expected}", call_index)
+                kind = StandsTwice if line.event_index < expected else LineDefect
+                raise kind(f"event_index is {line.event_index}, expected {expected}", call_index)
         elif isinstance(line, RequestLine):
             if call_index != self._next_call_index:
                 raise LineDefect(f"call_index is {call_index}, expected {self._next_call_index}", call_index)

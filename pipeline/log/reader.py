@@ -25,6 +25,7 @@ from openprogram.pipeline.log.lines import (
     find_deltas,
     parse_line,
 )
+from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, is_conflict_marker, take_one_side, told
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.source import ByteSource, FileState, open_source
@@ -226,10 +227,10 @@ def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tupl
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=path,
-                    reason=defect.reason,
+                    reason=told(defect),
                     line_number=raw.number,
                     call_index=defect.call_index,
-                    next_step=_REPAIR.format(path=path) if header is not None else None,
+                    next_step=_next_step(path, defect, has_header=header is not None),
                 ) from None
     if header is None:
         raise RecordingFileError(path=path, reason="the file is empty, it has no header line")
@@ -244,12 +245,23 @@ def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tupl
     return header, calls
 
 
+def _next_step(path: Path, defect: LineDefect, *, has_header: bool) -> str | None:
+    if isinstance(defect, MergedRecordings):
+        return take_one_side(path)
+    if not has_header:
+        return None
+    repair = _REPAIR.format(path=path)
+    return f"{take_one_side(path)}\nOtherwise: {repair}" if isinstance(defect, StandsTwice) else repair
+
+
 def parse_raw(raw: RawLine, check_event: CheckEvent) -> Line:
     """A scanned line as a value. Raises LineDefect: also for a line that is too long or has no end."""
     if raw.too_long:
         raise LineDefect(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
     if raw.torn:
         raise LineDefect("the last line is cut off: it has no line end")
+    if is_conflict_marker(raw.raw):
+        raise MergedRecordings(raw.number)
     return parse_line(raw.raw, check_event)
 
 
@@ -261,7 +273,7 @@ def _first_line(line: Line) -> dict[str, Any]:
 
 def _add(line: Line, raw: RawLine, calls: list[CallSummary], order: CallOrder) -> None:
     if isinstance(line, HeaderLine):
-        raise LineDefect("a second header")
+        raise StandsTwice("a second header")
     order.advance(line)
     if isinstance(line, RequestLine):
         calls.append(CallSummary(line.call_index, raw))

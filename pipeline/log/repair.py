@@ -9,6 +9,7 @@ from typing import Any
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.files import PathLike
 from openprogram.pipeline.log.lines import CheckEvent, CleanEvent, CleanRequest
+from openprogram.pipeline.log.merged import take_one_side
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.survey import LeftOut, Survey, survey_recording
 from openprogram.pipeline.log.writer import RecordingSink, create_recording
@@ -34,11 +35,13 @@ class RepairReport:
 def repair_recording(path: PathLike, target: PathLike, check_event: CheckEvent) -> RepairReport:
     """Copy the complete calls of `path` to the new file `target`, renumbered from 0. Never overwrites.
 
-    Raises RecordingFileError: `path` can't be read, or is no recording at all; `target` exists or can't be written,
-    and then no file is left there.
+    Raises RecordingFileError: `path` can't be read, is no recording at all, or is what git made of two; `target` exists
+    or can't be written, and then no file is left there.
     """
     target = Path(target)
     with survey_recording(path, check_event) as survey:
+        if survey.merged:
+            raise _merged(survey)
         if survey.header is None and not survey.complete:
             # Nothing in it says that it ever was one, or it is of another version.
             raise _hopeless(survey)
@@ -70,6 +73,15 @@ def _batches(survey: Survey, call: CallSummary) -> Iterator[list[CleanEvent]]:
 
 def _optional_fields(header: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in header.items() if key not in ("type", "format_version")}
+
+
+def _merged(survey: Survey) -> RecordingFileError:
+    """What is whole in it is partly one recording's and partly the other's: a mixture that nobody recorded."""
+    return RecordingFileError(
+        path=survey.path,
+        reason="two recordings were merged into this file: git's conflict markers are in it",
+        next_step=take_one_side(survey.path),
+    )
 
 
 def _hopeless(survey: Survey) -> RecordingFileError:

@@ -19,6 +19,7 @@ from openprogram.pipeline.log.lines import (
     RequestLine,
     WrongVersion,
 )
+from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, take_one_side, told
 from openprogram.pipeline.log.reader import CallSummary, parse_raw, unchanged
 from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.source import ByteSource, CompressionDefect, open_source
@@ -44,7 +45,8 @@ class Survey:
     `path`; `header`: the header line, or None; `complete`: the whole calls in the order they begin in the file;
     `left_out`: the others; `damage`: the first defect in the file, or None where the strict reader would take it;
     `interrupted`: the only damage is what a killed writer leaves, calls without an end and a last line without
-    one, and so the file may be recorded into; `line_count`, `content_bytes`: lines, and their bytes uncompressed.
+    one, and so the file may be recorded into; `merged`: git's conflict markers are in it, and no call can be believed;
+    `line_count`, `content_bytes`: lines, and their bytes uncompressed.
     """
 
     def __init__(self, path: Path, source: ByteSource) -> None:
@@ -54,6 +56,7 @@ class Survey:
         self.left_out: list[LeftOut] = []
         self.damage: RecordingFileError | None = None
         self.interrupted = False
+        self.merged = False
         self.line_count = 0
         self.content_bytes = 0
         self._source = source
@@ -141,7 +144,7 @@ class _Surveyor:
             if raw.number == 1:
                 self._survey.header = line.fields
             else:
-                self.damage(LineDefect("a second header"), raw.number)
+                self.damage(StandsTwice("a second header"), raw.number)
             return
         if raw.number == 1:
             self.damage(LineDefect("the first line is not a header"), raw.number)
@@ -154,6 +157,7 @@ class _Surveyor:
 
     def unreadable(self, defect: LineDefect, raw: RawLine) -> None:
         """A line that is none. The call it was of, where that is known, is no longer whole."""
+        self._survey.merged = self._survey.merged or isinstance(defect, MergedRecordings)
         if raw.torn and raw.number > 1:
             self._torn = defect  # the last line, and no damage to what was written before it
             return
@@ -167,9 +171,10 @@ class _Surveyor:
         if self._survey.damage is None:
             self._survey.damage = RecordingFileError(
                 path=self._survey.path,
-                reason=defect.reason,
+                reason=told(defect),
                 line_number=line_number,
                 call_index=defect.call_index,
+                next_step=take_one_side(self._survey.path) if self._survey.merged else None,
             )
 
     def finish(self) -> None:
@@ -191,7 +196,8 @@ class _Surveyor:
         call_index = line.call_index
         if call_index != self._next_call_index:
             reason = f"call_index is {call_index}, expected {self._next_call_index}"
-            self.damage(LineDefect(reason, call_index), raw.number)
+            kind = StandsTwice if call_index < self._next_call_index else LineDefect
+            self.damage(kind(reason, call_index), raw.number)
         self._next_call_index = call_index + 1
         earlier = self._open.get(call_index)
         if earlier is not None:
@@ -225,7 +231,7 @@ class _Surveyor:
         call_index = line.call_index
         call = self._open.get(call_index)
         if call is None and call_index in self._ended:
-            self.damage(LineDefect(f"{word} after the call_end", call_index), raw.number)
+            self.damage(StandsTwice(f"{word} after the call_end", call_index), raw.number)
         elif call is None and call_index not in self._left_out:
             self.damage(LineDefect(f"{word} without a request before it", call_index), raw.number)
             self._leave_out(LeftOut(call_index, raw.number, "its request is missing or can't be read"))

@@ -28,12 +28,12 @@ class Outline(NamedTuple):
     parts: tuple[bytes, ...]  #: model, system prompt, tools, options, first and last message, number of messages
 
 
-def outline(request: dict[str, JsonValue], form: "Form") -> Outline:
-    """The outline of a redacted request. Raises: nothing."""
+def outline(request: dict[str, JsonValue], form: "Form", digests: list[bytes] | None = None) -> Outline:
+    """The outline of a redacted request. `digests`: of its messages, where they are known. Raises: nothing."""
     context = request.get("context")
     if not isinstance(context, dict):
         context = {}
-    digests = message_digests(request, form)
+    digests = message_digests(request, form) if digests is None else digests
     around = {**request, "context": {key: value for key, value in context.items() if key != "messages"}}
     parts = [_digest(form.of(request.get(name), name)) for name in ("model", "options")]
     parts += [_digest(form.of(context.get(name), f"context.{name}")) for name in ("system_prompt", "tools")]

@@ -93,7 +93,8 @@ def show(
             _print_content(path, call)
     if description.damage is not None:
         note(f"error: damaged: {description.damage}")
-        note(repair_hint(path) if description.is_repairable else "Nothing in it can be repaired.")
+        hopeless = description.damage.next_step or "Nothing in it can be repaired."
+        note(repair_hint(path) if description.is_repairable else hopeless)
         raise typer.Exit(1)
 
 

@@ -252,6 +252,9 @@ def test_only_a_regular_file_is_opened_and_nothing_waits(tmp_path: Path, kind: s
 # ---- what is out of order
 
 
+TWICE = ", as where two recordings were merged into one file"
+
+
 def changed(line_number: int, *lines: dict[str, Any] | str | bytes) -> list[dict[str, Any] | str | bytes]:
     """The two calls with one line, counted from 1, replaced by others."""
     before, after = two_calls()[: line_number - 1], two_calls()[line_number:]
@@ -261,7 +264,7 @@ def changed(line_number: int, *lines: dict[str, Any] | str | bytes) -> list[dict
 @pytest.mark.parametrize(
     ("lines", "line_number", "call_index", "reason"),
     [
-        (changed(3, HEADER), 3, None, "a second header"),
+        (changed(3, HEADER), 3, None, f"a second header{TWICE}"),
         (changed(3, {"type": "surprise", "call_index": 0}), 3, None, "unknown line type 'surprise'"),
         (changed(3, {"type": ["event"], "call_index": 0}), 3, None, "unknown line type ['event']"),
         (changed(3, {"call_index": 0}), 3, None, "the line has no type"),
@@ -269,16 +272,16 @@ def changed(line_number: int, *lines: dict[str, Any] | str | bytes) -> list[dict
         (changed(5, end_line(7, 0)), 5, 7, "call_end without a request before it"),
         (changed(2), 2, 0, "event without a request before it"),
         (changed(3), 3, 0, "event_index is 1, expected 0"),
-        (changed(4, event_line(0, 0)), 4, 0, "event_index is 0, expected 1"),
+        (changed(4, event_line(0, 0)), 4, 0, f"event_index is 0, expected 1{TWICE}"),
         (changed(4, event_line(0, 2)), 4, 0, "event_index is 2, expected 1"),
         (changed(4), 4, 0, "event_count is 2, but the call has 1 events"),
         (changed(5, end_line(0, 3)), 5, 0, "event_count is 3, but the call has 2 events"),
-        (changed(6, request_line(0)), 6, 0, "a second request with this call_index"),
-        (changed(4, request_line(0)), 4, 0, "a second request with this call_index"),
+        (changed(6, request_line(0)), 6, 0, f"a second request with this call_index{TWICE}"),
+        (changed(4, request_line(0)), 4, 0, f"a second request with this call_index{TWICE}"),
         (changed(6, request_line(2)), 6, 2, "call_index is 2, expected 1"),
         (changed(2, request_line(1)), 2, 1, "call_index is 1, expected 0"),
-        (changed(6, event_line(0, 2)), 6, 0, "event after the call_end"),
-        (changed(6, end_line(0, 2)), 6, 0, "call_end after the call_end"),
+        (changed(6, event_line(0, 2)), 6, 0, f"event after the call_end{TWICE}"),
+        (changed(6, end_line(0, 2)), 6, 0, f"call_end after the call_end{TWICE}"),
         (changed(5), 2, 0, "the call has no call_end: its recording was interrupted"),
         (changed(9), 6, 1, "the call has no call_end: its recording was interrupted"),
         (changed(3, event_line(0, 0, type="telepathy")), 3, 0, "unknown event type 'telepathy'"),
