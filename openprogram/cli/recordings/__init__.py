@@ -2,7 +2,16 @@
 
 import typer
 
-from openprogram.cli.recordings import comparing, compressing, looking, redacting, removing, repairing, switching
+from openprogram.cli.recordings import (
+    checking,
+    comparing,
+    compressing,
+    looking,
+    redacting,
+    removing,
+    repairing,
+    switching,
+)
 
 __all__ = ["app"]
 
@@ -19,6 +28,7 @@ app.command("delete")(removing.delete)
 app.command("prune")(removing.prune)
 app.command("repair")(repairing.repair)
 app.command("diff")(comparing.diff)
+app.command("check")(checking.check)
 app.command("scan")(redacting.scan)
 app.command("redact")(redacting.redact)
 app.command("compress")(compressing.compress)

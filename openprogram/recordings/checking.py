@@ -1,0 +1,90 @@
+"""What must be right of recordings that are checked in: each can be replayed, holds no secret, has a name for all."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from openprogram.errors import RecordingNotFound, UsageError
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.recordings.finding import recordings_below
+from openprogram.recordings.names import check_name, recording_id
+from openprogram.recordings.repairing import read_or_advise
+from openprogram.recordings.secrets import find_secrets
+
+__all__ = ["Finding", "FindingKind", "check_file", "check_names", "files_to_check"]
+
+#: `name`: can't be a recording's on every system, or two of one folder are the same name on some; `unreadable`: a
+#: replay would refuse it, unfinished calls and another format version included; `secret`: redaction would remove it.
+FindingKind: TypeAlias = Literal["name", "unreadable", "secret"]
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong. `message`: a sentence, without the file's content. `next_step`: what to do, or None."""
+
+    path: Path
+    kind: FindingKind
+    message: str
+    line_number: int | None = None
+    call_index: int | None = None
+    field_path: str | None = None
+    next_step: str | None = None
+
+
+def files_to_check(given: Sequence[Path]) -> list[Path]:
+    """Every recording below the folders, and the files as they are given, each once, in their order.
+
+    Raises RecordingNotFound: one names nothing, or there is no recording at all: a check of nothing must not pass.
+    """
+    found: dict[Path, None] = {}
+    for one in given:
+        path = one.absolute()
+        if path.is_file() or path.is_symlink():
+            found[path] = None
+        else:
+            found.update(dict.fromkeys(recordings_below(path)))
+    if not found:
+        raise RecordingNotFound(
+            f"no recording in {', '.join(map(str, given))}",
+            next_step="Recordings are files whose names end in .jsonl or .jsonl.zst.",
+        )
+    return list(found)
+
+
+def check_names(paths: Sequence[Path]) -> Iterator[Finding]:
+    """Names that aren't allowed, and those that can't stand beside each other on every system."""
+    seen: dict[tuple[Path, str], Path] = {}
+    for path in paths:
+        name = recording_id(path)
+        if name is None:
+            yield Finding(path, "name", "the name does not end in .jsonl or .jsonl.zst")
+            continue
+        try:
+            check_name(name)
+        except UsageError as error:
+            yield Finding(path, "name", str(error), next_step=error.next_step)
+        # Some file systems take a capital letter for the small one; a plain and a compressed file have one id.
+        other = seen.setdefault((path.parent, name.lower()), path)
+        if other is not path:
+            yield Finding(path, "name", f"has the same id as {other.name} where case doesn't count")
+
+
+def check_file(path: Path) -> Iterator[Finding]:
+    """What is wrong with one file: its first defect, and every place with a secret in it, by path and rule."""
+    try:
+        read_or_advise(path).close()
+    except RecordingFileError as error:
+        yield Finding(path, "unreadable", error.reason, error.line_number, error.call_index, next_step=error.next_step)
+    with suppress(RecordingFileError):  # it can't be read, which is said already
+        for secret in find_secrets(path):
+            places = f"{secret.places} places" if secret.places > 1 else "1 place"
+            yield Finding(
+                path,
+                "secret",
+                f"redaction would remove {places} ({secret.rule})",
+                secret.line_number,
+                secret.call_index,
+                secret.field_path,
+                f"openprogram recordings redact {shlex.quote(str(path))} writes a cleaned file. Revoke what was found.",
+            )
