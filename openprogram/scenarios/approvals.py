@@ -5,6 +5,7 @@ pending     nothing is configured: the run pauses with `approval.required`
 expired     the decision comes after the contract's time is up: the call is denied
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -34,7 +35,8 @@ class ApprovalRequired(RunStopped):
 
     def __init__(self, *, tool: str, arguments: dict[str, Any], arguments_digest: str, call: int | None = None) -> None:
         super().__init__(
-            f"{tool} needs an approval for these arguments, and the scenario configures none for {arguments_digest}",
+            f"{tool} needs an approval, and the scenario configures none for the arguments {json.dumps(arguments)} "
+            f"({arguments_digest})",
             call=call,
             tool=tool,
             arguments=arguments,

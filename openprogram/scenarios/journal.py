@@ -8,14 +8,13 @@ here; `run.json` has those.
 import hashlib
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import Any, Final
 
 from openprogram.world.chance import Draw
 from openprogram.world.clock import Clock, as_text
 from openprogram.world.events import WorldEvent
 
-__all__ = ["JOURNAL_FORMAT_VERSION", "Journal", "JournalFile", "encoded"]
+__all__ = ["JOURNAL_FORMAT_VERSION", "Journal", "encoded"]
 
 JOURNAL_FORMAT_VERSION: Final = 1
 
@@ -58,20 +57,3 @@ class Journal:
     def digest(self) -> str:
         """`sha256:…` over all lines so far."""
         return "sha256:" + self._hash.hexdigest()
-
-
-class JournalFile:
-    """A journal's file: made anew, never written over. Raises FileExistsError: there is one."""
-
-    def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = path.open("xb")
-
-    def write(self, line: bytes) -> None:
-        """Append one line."""
-        self._file.write(line)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()

@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -104,3 +108,29 @@ def test_every_call_and_every_stretch_of_turns_comes_out_as_in_the_whole_run(mad
         for last in range(first, whole):
             result = asyncio.run(SegmentReplay(made.scenario, made.fixtures, history).run(first, last))
             assert (first, last, result.difference) == (first, last, None)
+
+
+_JOURNALS = """
+import sys
+from hypothesis import given, seed, settings
+from tests.openprogram.scenarios.generated import scenarios
+from tests.openprogram.scenarios.test_any_scenario import Ran
+
+@seed(7)
+@given(scenarios())
+@settings(max_examples=20, database=None, deadline=None)
+def write(made):
+    sys.stdout.buffer.write(Ran(made).run().journal)
+
+write()
+"""
+
+
+def test_the_bytes_are_the_same_whatever_order_a_process_keeps_its_sets_in() -> None:
+    outputs = set()
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(Path(__file__).parents[3])}
+        command = [sys.executable, "-c", _JOURNALS]
+        outputs.add(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    (journals,) = outputs
+    assert journals.count(b'{"type":"run"') >= 20
