@@ -21,7 +21,7 @@ from openprogram.scenarios.journal import JOURNAL_FORMAT_VERSION, encoded
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import SCENARIO
 from openprogram.scenarios.state import MODE, RunState
-from openprogram.world.clock import parse_time
+from openprogram.world.clock import as_ms, parse_time
 
 __all__ = ["History", "JournalRefused"]
 
@@ -188,7 +188,7 @@ def _messages(past: Sequence[Mapping[str, Any]]) -> list[Message]:
     messages: list[Message] = []
     asked: list[ToolCall] = []  # and not answered yet
     for line in past:
-        time = round(parse_time(line["at"]).timestamp() * 1000)
+        time = as_ms(parse_time(line["at"]))
         if line["type"] == "user":
             messages.append(UserMessage(content=line["text"], timestamp=time))
         elif line["type"] == "model" and line["message"]["stop_reason"] not in ("error", "aborted"):

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-__all__ = ["Clock", "ReadOnlyClock", "ScenarioClock", "as_text", "parse_time"]
+__all__ = ["Clock", "ReadOnlyClock", "ScenarioClock", "as_ms", "as_text", "parse_time"]
 
 
 class Clock(Protocol):
@@ -36,7 +36,7 @@ class ScenarioClock:
     @property
     def now_ms(self) -> int:
         """Scenario time as Unix milliseconds."""
-        return (self._now - _EPOCH) // timedelta(milliseconds=1)
+        return as_ms(self._now)
 
     def move_to(self, time: datetime) -> None:
         """Let time pass until `time`. Raises ValueError: it is in the past."""
@@ -65,6 +65,11 @@ class ReadOnlyClock:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def as_ms(time: datetime) -> int:
+    """A time as Unix milliseconds, rounded down."""
+    return (time - _EPOCH) // timedelta(milliseconds=1)
 
 
 def as_text(time: datetime) -> str:

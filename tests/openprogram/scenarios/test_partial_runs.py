@@ -22,6 +22,7 @@ from openprogram.scenarios.replay_run import ReplayRun
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.settings import Budgets, InjectSettings
 from openprogram.world import thaw
+from openprogram.world.clock import parse_time
 from tests.openprogram.scenarios.stage import CONTRACTS, Script, pay, scenario
 
 pytestmark = pytest.mark.anyio
@@ -229,3 +230,12 @@ async def test_a_call_whose_arguments_could_not_be_read_is_part_of_the_conversat
     told = list(provider.requests[2].context.messages)[:-1]
     restored = History(shop, b"".join(written)).before_turn(1).messages
     assert [message.model_dump() for message in restored] == [message.model_dump() for message in told]
+
+
+async def test_messages_that_are_restored_carry_the_time_that_they_had_to_the_millisecond() -> None:
+    shop = scenario(["One.", "Two."], start=parse_time("2026-01-05T09:00:00.000900Z"))
+    written: list[bytes] = []
+    provider = ScriptedProvider([[tool_call("pay", {"id": "17"})], "Done.", "Bye."])
+    await ReplayRun(shop, FixtureRegistry(), provider, write=written.append).run()
+    restored = History(shop, b"".join(written)).before_turn(1).messages
+    assert list(restored) == list(provider.requests[2].context.messages)[:-1]
