@@ -45,6 +45,7 @@ def test_of_changed_calls_those_are_paired_that_have_most_in_common() -> None:
     theirs = [CallKeys(b"2", b"2", (b"other", b"none")), CallKeys(b"3", b"3", (b"model", b"none"))]
     assert align(ours, theirs, in_order=True) == [(None, 0), (0, 1)]
     assert align(theirs, ours, in_order=True) == [(0, None), (1, 0)]
+    assert align(ours, theirs[::-1], in_order=True) == [(0, 0), (None, 1)]
 
 
 def test_equal_calls_in_another_order_are_the_same_call_only_where_order_does_not_count() -> None:

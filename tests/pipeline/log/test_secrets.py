@@ -149,3 +149,30 @@ def test_a_compressed_file_is_scanned_like_a_plain_one(tmp_path: Path) -> None:
     plain = write_file(tmp_path / "a.jsonl", stream("it is ", TOKEN, " indeed"))
     packed = write_compressed(tmp_path / "a.jsonl.zst", plain.read_bytes())
     assert scan(packed) == scan(plain) != []
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=60),
+            st.sampled_from(
+                [
+                    b'{"type":"event","call_index":0,"event":{"type":"text_delta","content_index":[],"delta":"x"}}',
+                    b'{"type":"event","call_index":0,"event":{"type":"text_end","content_index":0}}',
+                    b'{"type":"event","call_index":-1,"event":{"type":7}}',
+                    b'{"type":"event","event":{"type":"text_delta","delta":5}}',
+                    b'{"type":"request","call_index":0,"context":7}',
+                    b'{"type":"request","call_index":0,"context":{"messages":7},"tools":[]}',
+                    b'{"type":"call_end","call_index":0,"event_count":null}',
+                ]
+            ),
+        ),
+        max_size=8,
+    )
+)
+def test_no_file_is_too_odd_to_be_scanned(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+    path = tmp_path_factory.mktemp("odd") / "a.jsonl"
+    secret = json.dumps({"type": "request", "call_index": 0, "options": {"password": "x"}}).encode()
+    path.write_bytes(b"".join(line.replace(b"\n", b"") + b"\n" for line in [*lines, secret]))
+    assert scan(path)[-1] == (len(lines) + 1, 0, "options.password", "field password", 1)
