@@ -73,6 +73,7 @@ class OfflineGuard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._paused = True  # whoever kept one of our functions, to put it back later, must not refuse for ever
         self._stack.close()
 
     @contextmanager

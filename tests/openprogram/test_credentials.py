@@ -102,7 +102,8 @@ async def test_the_nearest_key_counts(option: str | None, environment: str | Non
         assert asked == []
         if environment is not None:
             environ["ANTHROPIC_API_KEY"] = environment  # read when the call is made
-        assert [event.type async for event in stream][-1] == "done"
+        last = [event async for event in stream][-1]
+        assert last.type == "done", last
     assert server.requests[0][0]["authorization"] == f"bearer {sent}"
     assert asked == ([] if sent != stored else ["anthropic"])
 

@@ -117,7 +117,8 @@ class Suite:
             "PYTHONPATH": str(self.folder),
             "COLUMNS": "200",
         }
-        environ.pop("PYTEST_ADDOPTS", None)
+        for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):  # the last two make pytest's summary longer
+            environ.pop(name, None)
         finished = subprocess.run(
             command,
             cwd=cwd,

@@ -143,6 +143,19 @@ def test_another_guard_that_was_put_in_place_meanwhile_is_left_alone(monkeypatch
     assert socket.socket.connect is others
 
 
+def test_a_function_of_a_guard_that_is_put_back_after_its_end_refuses_nothing() -> None:
+    before = socket.socket.connect
+    with guard():
+        kept = socket.socket.connect
+    try:
+        socket.socket.connect = kept  # type: ignore[method-assign]  # as monkeypatch does that found it in place
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+    finally:
+        del socket.socket.connect
+    assert socket.socket.connect is before
+
+
 def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_and_no_other(suite: Suite) -> None:
     suite.write(
         test_a="""
