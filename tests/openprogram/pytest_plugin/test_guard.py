@@ -134,13 +134,16 @@ def test_a_thread_is_refused_too() -> None:
     assert len(caught) == len(guarded.attempts) == 1
 
 
-def test_another_guard_that_was_put_in_place_meanwhile_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_guard_that_was_put_in_place_meanwhile_is_left_alone() -> None:
     def others(*_: object) -> None:
         raise AssertionError
 
-    with guard():
-        monkeypatch.setattr(socket.socket, "connect", others)
-    assert socket.socket.connect is others
+    try:
+        with guard():
+            socket.socket.connect = others  # type: ignore[method-assign, assignment]
+        assert socket.socket.connect is others
+    finally:
+        del socket.socket.connect
 
 
 def test_a_function_of_a_guard_that_is_put_back_after_its_end_refuses_nothing() -> None:
