@@ -140,7 +140,7 @@ def test_another_guard_that_was_put_in_place_meanwhile_is_left_alone() -> None:
 
     try:
         with guard():
-            socket.socket.connect = others  # type: ignore[method-assign, assignment]
+            socket.socket.connect = others  # type: ignore[method-assign]
         assert socket.socket.connect is others
     finally:
         del socket.socket.connect
