@@ -98,9 +98,15 @@ def _added(contract: Contract, function: Any) -> str:
 
 
 def _plain(function: Any, world: World, calls: list[ToolCall]) -> float:
+    """Median seconds of the function alone."""
     if function is None:
         return 0.0
-    return _cpu(lambda: [list(function(world, call.arguments, None, None)) for call in calls]) / len(calls)
+    costs = []
+    for call in calls:
+        started = time.perf_counter()
+        list(function(world, call.arguments, None, None))
+        costs.append(time.perf_counter() - started)
+    return statistics.median(costs)
 
 
 async def _costs(tool: ScenarioTool, calls: list[ToolCall]) -> list[float]:
