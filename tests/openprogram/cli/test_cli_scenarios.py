@@ -302,3 +302,27 @@ def test_explain_looks_at_a_call_of_a_run_in_the_world_as_it_was(command: Comman
 @pytest.mark.parametrize("arguments", [(), ("get_order",), ("get_order", "[]"), ("get_order", "{")])
 def test_explain_says_what_it_wants(command: Command, first: Path, arguments: tuple[str, ...]) -> None:
     assert command("fixtures", "explain", str(first), *arguments).code == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "says"),
+    [
+        ("fixtures/order-17-open.json", '"reads"', '"occurrence": 0, "reads"', "its contract is not ordered"),
+        ("contracts/get_order.toml", 'effect = "read"', 'effect = "read"\nordered = true', "it needs an occurrence"),
+    ],
+)
+def test_check_finds_a_fixture_whose_occurrence_nobody_asks_for_or_that_lacks_one(
+    command: Command, first: Path, file: str, before: str, after: str, says: str
+) -> None:
+    changed(first, before, after, file)
+    found = command("scenarios", "check", str(first))
+    assert found.code == 1
+    assert says in found.out
+
+
+def test_what_a_conversation_is_bounded_by_is_its_budget_and_nothing_else(command: Command, first: Path) -> None:
+    script = [{"tool": "get_order", "arguments": {"id": "17"}}] * 120
+    (first / "script.json").write_text(json.dumps([*script, "Done."]))
+    changed(first, "model_calls = 5", "model_calls = 200")
+    replayed = json.loads(command("scenarios", "replay", str(first), "--json").out)
+    assert (replayed["reason"], replayed["model_calls"]) == ("stop", 121)

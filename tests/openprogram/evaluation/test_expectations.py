@@ -17,9 +17,13 @@ from openprogram.evaluation.expectations import (
     python_expectations,
 )
 from openprogram.evaluation.junit import junit_xml
+from openprogram.providers.types import AssistantMessage, Cost, Usage, UserMessage
+from openprogram.scenarios.replay_run import RunResult
 from openprogram.scenarios.scopes import CONTRACT, SCENARIO, SEGMENT
 from openprogram.scenarios.settings import Budgets, ExpectSettings, InjectSettings
+from openprogram.world import ScenarioClock, World
 from tests.openprogram.evaluation import expectations_module
+from tests.openprogram.scenarios.stage import scenario
 
 EVIDENCE = Evidence(
     resources={"orders": {"17": {"status": "paid", "amount": 30, "rate": 1.0}, "18": {"status": "open", "amount": 5}}},
@@ -263,3 +267,13 @@ def test_a_fault_whose_call_was_never_made_is_named() -> None:
         ("delay strikes call 2 of the model", "failed"),
     ]
     assert judged[1].why == "that call was never made, or never answered: there were 1"
+
+
+def test_tokens_and_costs_are_those_of_all_answers() -> None:
+    usage = Usage(input=1, output=2, total_tokens=3, cost=Cost(total=0.5))
+    answers = [AssistantMessage(api="a", provider="p", model="m", usage=usage)] * 2
+    shop = scenario()
+    world = World(shop.resources, ScenarioClock(shop.start))
+    result = RunResult((UserMessage(content="Go."), *answers), "stop", world, 2, 0, "")
+    spent = Evidence.of(shop, result, b"").budgets
+    assert (spent.tokens, spent.cost_usd, spent.model_calls) == (6, 1.0, 2)

@@ -144,3 +144,17 @@ async def test_the_same_key_for_two_tools_is_two_requests() -> None:
     calls = [[tool_call(name, ONCE, name) for name in names]]
     result = await ReplayRun(shop, FixtureRegistry(), ScriptedProvider([*calls, "Done."])).run()
     assert result.world["orders/17"]["charged"] == 60
+
+
+async def test_an_answer_without_any_effect_is_the_same_again_and_what_the_repeat_waits_for_is_only_what_was_left() -> (
+    None
+):
+    def receipt(resources: Any, arguments: Any, clock: Any, random: Any) -> Iterable[AdapterEvent]:
+        yield Result(value=random.text(8))
+
+    shop = scenario(contracts={"charge": contract()}, operations={"charge": Operation("charge", "1", receipt)})
+    calls = [[tool_call("charge", ONCE, str(number))] for number in range(2)]
+    first, second = seen(await ReplayRun(shop, FixtureRegistry(), ScriptedProvider([*calls, "Done."])).run())
+    assert first == second
+    again = await run(ONCE, ONCE)
+    assert (again.world.clock.now - scenario().start).total_seconds() == 3

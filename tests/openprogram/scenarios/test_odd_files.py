@@ -3,6 +3,8 @@
 import asyncio
 import os
 import py_compile
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -217,3 +219,14 @@ def test_nothing_else_is_raised_for_any_single_byte_that_is_lost(folder: Path) -
             except PipelineError:
                 continue
         (folder / name).write_bytes(content)
+
+
+def test_assertions_of_expectations_count_also_where_python_leaves_assertions_out(folder: Path) -> None:
+    (folder / "expectations.py").write_text(
+        "from openprogram.evaluation import expectation\n\n\n"
+        '@expectation(about="account")\ndef never(evidence):\n    assert False, "it was judged"\n'
+    )
+    command = [sys.executable, "-O", "-m", "openprogram", "scenarios", "replay", str(folder)]
+    replayed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert replayed.returncode == 1
+    assert "it was judged" in replayed.stdout

@@ -17,9 +17,10 @@ from openprogram.providers.types import ToolCall
 from openprogram.scenarios.history import History, JournalRefused
 from openprogram.scenarios.journal import encoded
 from openprogram.scenarios.operations import Operation
-from openprogram.scenarios.partial_runs import ContractReplay, SegmentReplay
+from openprogram.scenarios.partial_runs import ContractReplay, SegmentReplay, _compared
 from openprogram.scenarios.replay_run import ReplayRun
 from openprogram.scenarios.scenario import Scenario
+from openprogram.scenarios.scopes import CONTRACT
 from openprogram.scenarios.settings import Budgets, InjectSettings
 from openprogram.world import thaw
 from openprogram.world.clock import parse_time
@@ -239,3 +240,10 @@ async def test_messages_that_are_restored_carry_the_time_that_they_had_to_the_mi
     await ReplayRun(shop, FixtureRegistry(), provider, write=written.append).run()
     restored = History(shop, b"".join(written)).before_turn(1).messages
     assert list(restored) == list(provider.requests[2].context.messages)[:-1]
+
+
+@pytest.mark.parametrize(("recorded", "replayed"), [(1, 2), (2, 1)])
+def test_a_line_more_or_less_is_a_difference(recorded: int, replayed: int) -> None:
+    line = {"type": "user", "sequence": 0}
+    result = _compared(CONTRACT, [line] * recorded, [line] * replayed)
+    assert result.difference == f"{recorded} lines in the journal, {replayed} in the replay"

@@ -176,3 +176,20 @@ def test_what_comes_twice_after_the_time_is_up_happens_once_and_after_a_gap_noth
     assert played.outcome == "timeout"
     assert played.commits == 1
     assert len(played.world.pending) == 1
+
+
+def test_what_the_other_side_does_after_the_time_is_up_it_does_at_its_own_pace() -> None:
+    played = Played([Delay(seconds=20), Delay(seconds=5), COMMIT, Result()])
+    (pending,) = played.world.pending
+    assert (pending.at - START).total_seconds() == 25
+
+
+def test_what_was_acknowledged_stays_so_when_the_connection_drops() -> None:
+    answers: list[tuple[list[AdapterEvent], bool]] = [
+        ([COMMIT, Ack(), DropConnection()], True),
+        ([COMMIT, DropConnection()], False),
+    ]
+    for events, acknowledged in answers:
+        observation = Played(events).observation
+        assert observation is not None
+        assert (observation.outcome, observation.acknowledged) == ("dropped", acknowledged)

@@ -16,18 +16,22 @@ from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
 from openprogram.pipeline.canonical import digest
 from openprogram.pipeline.errors import PipelineError
+from openprogram.providers.event_stream import as_event_stream
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayMismatch, ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider, tool_call
-from openprogram.providers.types import AssistantMessage, ToolResultMessage
+from openprogram.providers.types import AssistantMessage, Context, ToolResultMessage, UserMessage
 from openprogram.scenarios.approvals import ApprovalRequired, Receipt, ReceiptRefused
 from openprogram.scenarios.errors import InjectionFailed, NoAnswer, OperationFailed, UnknownTool
+from openprogram.scenarios.journal import Journal
+from openprogram.scenarios.model_calls import ModelCalls
 from openprogram.scenarios.operations import Operation, PureTool, ToolError
 from openprogram.scenarios.replay_run import ReplayRun, RunResult
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.settings import ApprovalSettings, Budgets, InjectSettings
+from openprogram.world import ScenarioClock, World
 from openprogram.world.clock import parse_time
-from tests.openprogram.scenarios.stage import CONTRACTS, Script, scenario
+from tests.openprogram.scenarios.stage import CONTRACTS, MODEL, ORDERS, Script, scenario
 
 pytestmark = pytest.mark.anyio
 
@@ -500,3 +504,46 @@ def test_nothing_but_a_recording_or_a_script_can_be_its_provider(tmp_path: Path)
     for provider in (RecordingProvider(ScriptedProvider([]), tmp_path / "r.jsonl"), Live([]), object()):
         with pytest.raises(TypeError, match="ReplayProvider or a ScriptedProvider"):
             ReplayRun(scenario(), FixtureRegistry(), provider)  # type: ignore[arg-type]
+
+
+# ---- bounds
+
+
+async def test_a_decision_that_comes_in_the_last_moment_counts() -> None:
+    result = await Ran(scenario(approvals=(decision(after_s=60),)), REFUND).result()
+    assert not observed(result)[0][1]
+
+
+async def test_a_text_of_just_the_visible_size_is_not_cut() -> None:
+    limited = CONTRACTS["pay"].model_copy(update={"limits": ResultLimits(visible_bytes=32)})
+    ran = Ran(scenario(contracts={"pay": limited}), PAY_THEN_SAY)
+    await ran.result()
+    (line,) = ran.of("observation")
+    assert (line["visible_bytes"], line["truncated"]) == (32, False)
+
+
+async def test_a_checkpoint_holds_the_last_messages_and_the_number_of_those_before() -> None:
+    turns = [f"Turn {number}." for number in range(25)]
+    ran = Ran(scenario(turns), [str(number) for number in range(24)])
+    with pytest.raises(RunStopped):
+        await ran.result()
+    assert ran.checkpoint is not None
+    context = ran.checkpoint["context"]
+    assert [len(context["messages"]), context["earlier"]["count"]] == [40, 9]
+    assert context["messages"][-1]["content"] == "Turn 24."
+    dumped = [message.model_dump(mode="json") for message in ran.provider.requests[-1].context.messages]
+    assert context["earlier"]["digest"] == digest(dumped[:9])
+
+
+async def test_an_answer_that_was_held_back_is_for_the_same_question_only() -> None:
+    clock = ScenarioClock(scenario().start)
+    world, journal = World(ORDERS, clock), Journal(clock, lambda line: None)
+    cut = InjectSettings(fault="cut", provider=True, after=1)
+    calls = ModelCalls(ScriptedProvider(["First.", "Second."]), [cut], world, journal)
+
+    async def ask(question: str) -> AssistantMessage:
+        context = Context(messages=[UserMessage(content=question)])
+        return await as_event_stream(calls.stream(MODEL, context, None), MODEL)
+
+    assert (await ask("One?")).stop_reason == "error"
+    assert (await ask("Another?")).text == "Second."
