@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from openprogram.pipeline.log.secrets import FoundSecret, scan_source
@@ -174,5 +174,8 @@ def test_a_compressed_file_is_scanned_like_a_plain_one(tmp_path: Path) -> None:
 def test_no_file_is_too_odd_to_be_scanned(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
     path = tmp_path_factory.mktemp("odd") / "a.jsonl"
     secret = json.dumps({"type": "request", "call_index": 0, "options": {"password": "x"}}).encode()
-    path.write_bytes(b"".join(line.replace(b"\n", b"") + b"\n" for line in [*lines, secret]))
+    content = b"".join(line.replace(b"\n", b"") + b"\n" for line in [*lines, secret])
+    # compressed content under a plain name is refused by name, and no recording to scan
+    assume(not content.startswith(b"\x28\xb5\x2f\xfd"))
+    path.write_bytes(content)
     assert scan(path)[-1] == (len(lines) + 1, 0, "options.password", "field password", 1)
