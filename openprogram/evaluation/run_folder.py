@@ -9,7 +9,9 @@ run.json          what differs from run to run: when, how long, on what
 
 import json
 import platform
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -39,8 +41,23 @@ def report(replayed: Replayed) -> dict[str, Any]:
 
 
 def write_run(path: Path, replayed: Replayed, *, started: datetime, seconds: float) -> None:
-    """Write the run into a new folder `path`. Raises FileExistsError: there is one, and runs are immutable."""
-    path.mkdir(parents=True)
+    """Write the run into a new folder `path`: all of it, or nothing.
+
+    Raises FileExistsError: there is one, and runs are immutable. OSError: it can't be written.
+    """
+    if path.exists():
+        raise FileExistsError(f"{path} is there already")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        _write_files(unfinished, replayed, started=started, seconds=seconds)
+        unfinished.rename(path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _write_files(path: Path, replayed: Replayed, *, started: datetime, seconds: float) -> None:
     (path / "journal.jsonl").write_bytes(replayed.journal)
     (path / "world.jsonl").write_bytes(_world_events(replayed.journal))
     _write_json(path / "verdict.json", report(replayed))
@@ -61,4 +78,4 @@ def _world_events(journal: bytes) -> bytes:
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -78,28 +78,40 @@ def _whole(folder: "ScenarioFolder", out: Path | None, junit: Path | None, *, as
     started, before = datetime.now(UTC), perf_counter()
     with working(f"Replaying {folder.scenario.id}"):
         replayed = anyio.run(replay_scenario, folder)
-    if out is not None:
-        write_run(out, replayed, started=started, seconds=perf_counter() - before)
-    if junit is not None and replayed.verdict is not None:
-        junit.write_bytes(junit_xml(folder.scenario.id, replayed.verdict))
+    seconds = perf_counter() - before
+    # shown first: a full disk must not cost the verdict
     if as_json:
         print_json(report(replayed))
-    if replayed.verdict is None:
-        _print_stop(replayed, out, as_json=as_json)
-        raise typer.Exit(INCOMPLETE)
-    if not as_json:
+    elif replayed.verdict is not None:
         _print_verdict(replayed.verdict)
+    else:
+        _print_stop(replayed)
+    if out is not None:
+        _written(out, lambda: write_run(out, replayed, started=started, seconds=seconds))
+        note(f"The run: {out}")
+    if junit is not None and (verdict := replayed.verdict) is not None:
+        _written(junit, lambda: junit.write_bytes(junit_xml(folder.scenario.id, verdict)))
+    if replayed.verdict is None:
+        raise typer.Exit(INCOMPLETE)
     if not replayed.verdict.passed:
         raise typer.Exit(1)
 
 
-def _print_stop(replayed: "Replayed", out: Path | None, *, as_json: bool) -> None:
+def _written(path: Path, write: Callable[[], object]) -> None:
+    """Write a result. Raises OpenProgramError: it can't be written."""
+    try:
+        write()
+    except OSError as error:
+        raise OpenProgramError(
+            f"{path} can't be written: {error.strerror or error}",
+            next_step="Name another place, or make room: the same run comes out again.",
+        ) from error
+
+
+def _print_stop(replayed: "Replayed") -> None:
     stopped = replayed.stopped
     assert stopped is not None
-    if not as_json:
-        print_error(str(stopped), getattr(stopped, "__notes__", ()))
-    if out is not None:
-        note(f"The run as far as it came: {out}")
+    print_error(str(stopped), getattr(stopped, "__notes__", ()))
 
 
 def _print_verdict(verdict: "RunVerdict") -> None:

@@ -1,7 +1,9 @@
 """`openprogram scenarios` and `openprogram fixtures`, as somebody at a terminal or a CI uses them."""
 
 import json
+import resource
 import shutil
+import signal
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -184,6 +186,35 @@ def test_two_runs_on_disk_are_the_same_but_for_their_diagnostics(
     journal = (tmp_path / "one/journal.jsonl").read_text()
     assert str(tmp_path) not in journal
     assert json.loads((tmp_path / "one/run.json").read_text()).keys() == {"started_at", "seconds", "python", "platform"}
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing_and_the_verdict_is_shown(
+    command: Command, first: Path, tmp_path: Path
+) -> None:
+    """A file can't grow, as on a full disk."""
+    (tmp_path / "runs").mkdir()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        finished = command("scenarios", "replay", str(first), "--out", str(tmp_path / "runs/one"))
+    finally:
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert finished.code == 1
+    assert "passed  resources   the order is cancelled" in finished.out
+    assert "runs/one can't be written: File too large" in finished.err
+    assert "make room" in finished.err
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_report_that_cannot_be_written_is_named_after_the_verdict(
+    command: Command, first: Path, tmp_path: Path
+) -> None:
+    finished = command("scenarios", "replay", str(first), "--junit", str(tmp_path / "nowhere/junit.xml"))
+    assert finished.code == 1
+    assert "passed  resources   the order is cancelled" in finished.out
+    assert "nowhere/junit.xml can't be written: No such file or directory" in finished.err
 
 
 def test_junit_has_a_case_for_each_expectation(command: Command, orders: Path, tmp_path: Path) -> None:
