@@ -50,6 +50,7 @@ class Scenario:
         return {
             "id": self.id,
             "version": self.version,
+            "namespace": self.namespace,
             "seed": self.seed,
             "start": as_text(self.start),
             "model": digest(self.model.model_dump(mode="json")),
