@@ -134,6 +134,42 @@ def test_looking_at_every_position_changes_nothing(
 
 
 @given(st.data())
+def test_events_added_many_at_once_fold_as_each_by_itself(data: st.DataObject) -> None:
+    """However many, wherever cut, whoever looks: only the text of deltas that wait for long is kept."""
+    events: list[AssistantMessageEvent] = []
+    for block in data.draw(st.lists(any_block, max_size=3)):
+        events += data.draw(block_events(data.draw(st.integers(0, 1)), block)) * data.draw(st.sampled_from([1, 2, 40]))
+    if data.draw(st.booleans()):
+        events = data.draw(st.permutations(events))
+    events += data.draw(st.sampled_from([[], [EventDone(reason="stop", message=message([]))]]))
+    one, many = folded(), folded()
+    while events:
+        count = data.draw(st.sampled_from([1, 2, 63, 64, 65, 200]))
+        for event in events[:count]:
+            one.add(event)
+            one.partial  # noqa: B018 - folds it at once
+        many.add_all(events[:count])
+        del events[:count]
+        if data.draw(st.booleans()):
+            assert many.partial == one.partial
+    assert many.partial == one.partial
+    assert many.final is one.final
+
+
+class Noted(EventTextDelta):
+    """What a provider of its own may yield: a delta that is more."""
+
+    note: str = ""
+
+
+def test_an_event_of_a_class_of_its_own_folds_in_its_place() -> None:
+    deltas = [EventTextDelta(content_index=0, delta=str(n)) for n in range(100)]
+    deltas[50] = Noted(content_index=0, delta="noted")
+    fold = folded(*deltas)
+    assert fold.partial.text == "".join(event.delta for event in deltas)
+
+
+@given(st.data())
 def test_any_sequence_of_events_folds_without_raising(data: st.DataObject) -> None:
     events: list[AssistantMessageEvent] = []
     for block in data.draw(st.lists(any_block, max_size=3)):
