@@ -1,6 +1,7 @@
 """The message is the fold of its events (design: "Events are deltas; the message is their fold")."""
 
 import json
+import weakref
 from typing import Any
 
 import pytest
@@ -154,6 +155,24 @@ def test_events_added_many_at_once_fold_as_each_by_itself(data: st.DataObject) -
             assert many.partial == one.partial
     assert many.partial == one.partial
     assert many.final is one.final
+
+
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_of_a_delta_that_was_added_long_ago_only_the_text_is_kept(at_once: int) -> None:
+    fold, first = folded(), EventTextDelta(content_index=0, delta="first ")
+    seen = weakref.ref(first)
+    waiting: list[AssistantMessageEvent] = [first, *(EventTextDelta(content_index=0, delta="a") for _ in range(99))]
+    del first
+    for start in range(0, 100, at_once):
+        batch = waiting[start : start + at_once]
+        if at_once == 1:
+            fold.add(batch[0])
+        else:
+            fold.add_all(batch)
+    del batch
+    waiting.clear()
+    assert seen() is None
+    assert fold.partial.text == "first " + "a" * 99
 
 
 class Noted(EventTextDelta):
