@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
+from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas
 from openprogram.pipeline.log.files import PathLike, file_errors, reason_of
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
@@ -21,8 +22,6 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
-    canonical_payloads,
-    find_deltas,
     parse_line,
 )
 from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, is_conflict_marker, take_one_side, told
