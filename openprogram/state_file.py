@@ -53,8 +53,7 @@ def exclusive_writer(path: Path) -> Iterator[None]:
         _wait_for_lock(descriptor)
         yield
     finally:
-        with suppress(OSError):
-            os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # and with it the lock
 
 
 def _wait_for_lock(descriptor: int) -> None:
@@ -88,10 +87,8 @@ def replace_content(path: Path, content: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)
-    except BaseException:
-        with suppress(OSError):  # what is told is the failure that led here
-            temporary.unlink()
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)
     _sync_folder(target.parent)
 
 

@@ -1,9 +1,9 @@
 """What the pipeline is handed: how requests and events become JSON values, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
-from openprogram.pipeline.request_parts import Part, PartCodec
+from openprogram.pipeline.request_parts import PartCodec, RequestParts
 
 __all__ = ["EventCodec", "RequestCodec"]
 
@@ -13,10 +13,11 @@ T = TypeVar("T")
 class RequestCodec(PartCodec, Protocol):
     """Requests ⇄ JSON."""
 
-    def parts(self, request: Any) -> Iterable[bytes | Part]:
+    def parts(self, request: Any) -> RequestParts:
         """The JSON text of `{"model": …, "context": …, "options": …}`: literals, and parts not dumped yet.
 
-        Fields that serve the running program only are left out. The first item is a literal that begins with `{`.
+        At most one list of parts. Fields that serve the running program only are left out. The first item is a literal
+        that begins with `{`.
         """
         ...
 

@@ -21,6 +21,7 @@ from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.bindings import Binding
 from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
 from openprogram.pipeline.matching.policy import MatchingPolicy
+from openprogram.pipeline.recorded_lines import RecordedLines
 from openprogram.pipeline.recorded_requests import RecordedRequests
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
@@ -71,6 +72,7 @@ class Replayer(Generic[T]):
         self.recording = recording
         self.verdict = Verdict(recording.call_count, recording.policy)
         self._requests, self._events = requests, events
+        self._lines = RecordedLines(recording)
         self._recorded = RecordedRequests(recording, requests)
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
         self._memo = PartMemo()
@@ -157,7 +159,7 @@ class Replayer(Generic[T]):
     def _compare(self, call: CleanCall, call_index: int) -> ReplayMismatch | None:
         if call_index >= self.recording.call_count:
             return self._past_end(call_index)
-        if call.request.is_line(self.recording.request_line(call_index)):
+        if self._lines.is_line(call.request, call_index):
             return None
         incoming = call.request.value()
         difference = find_first_difference(self._recorded(call_index), incoming, self._rules)

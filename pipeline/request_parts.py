@@ -1,39 +1,40 @@
 """A request as the text of its line, in parts: a part that came in an earlier request is not dumped and redacted again.
 
 An agent sends its whole conversation with every call, so that all but the last messages of a request were in the one
-before. A request is a list of literal bytes (`{"model":`, a comma) and of parts (a message, the tools) between them.
+before. A request is a list of literal bytes (`{"model":`), of parts (the model, the tools) and of a list of parts (the
+messages).
 """
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NewType, Protocol, TypeAlias
 
 from openprogram.pipeline.errors import RecordingValueError
-from openprogram.pipeline.fingerprint import fingerprint, is_same
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue, to_json_text
 from openprogram.pipeline.log.lines import LINE_END, load_payload
+from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
+from openprogram.pipeline.snapshots import Snapshot, is_plain, take_snapshot
 
 __all__ = [
     "CleanBody",
-    "CleanPart",
+    "DumpedList",
     "DumpedPart",
     "Part",
     "PartCodec",
+    "PartList",
     "PartMemo",
+    "RequestParts",
     "RequestText",
     "clean_part",
     "dump_parts",
 ]
 
-#: A request line without its `type` and `call_index`, redacted, its end included. Minted by RequestText only.
-CleanBody = NewType("CleanBody", bytes)
+#: A request line without its `type` and `call_index`, redacted, its end included; in pieces, so that the text of a
+#: long conversation is not copied for each of its calls. Minted by RequestText only.
+CleanBody = NewType("CleanBody", tuple[bytes, ...])
 
 #: Bytes kept free for `type` and `call_index`, which the writer puts before the body.
 _RESERVED_BYTES: Final = 64
-_REQUEST_PREFIX: Final = re.compile(rb'\{"type":"request","call_index":(?:0|[1-9][0-9]{0,14}),')
 _POINTER_BYTES: Final = 8
-_NUMBER: Final = re.compile(rb"-?[0-9]+")
 
 
 class Part(NamedTuple):
@@ -48,8 +49,19 @@ class Part(NamedTuple):
     position: int | None = None
 
 
+class PartList(NamedTuple):
+    """The items of a list of a request, the brackets around them left out. `name`: the key it stands under."""
+
+    name: str
+    sources: Sequence[Any]
+
+
+#: What a codec makes of a request.
+RequestParts: TypeAlias = Iterable[bytes | Part | PartList]
+
+
 class PartCodec(Protocol):
-    """What is needed of a codec to dump parts. `plain_types`: see `fingerprint`."""
+    """What is needed of a codec to dump parts. `plain_types`: see `is_plain`."""
 
     @property
     def plain_types(self) -> frozenset[type]: ...
@@ -64,43 +76,30 @@ class PartCodec(Protocol):
 
 
 class DumpedPart(NamedTuple):
-    """A part that the memo doesn't know, with its value. `leaves`: the fingerprint that its source had by then."""
+    """A part that the memo doesn't know, with its value. `snapshot`: of its source, taken before it was dumped."""
 
     part: Part
     key: bytes | None
-    leaves: list[Any] | None
+    snapshot: Snapshot | None
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class CleanPart:
-    """A part's redacted JSON text, cut in three: `stamp` is a number that is not compared, or empty.
+class DumpedList(NamedTuple):
+    """A list whose first items, or none, were in an earlier request, and what there is behind them."""
 
-    `count`: places that were redacted.
-    """
-
-    head: bytes
-    stamp: bytes
-    tail: bytes
-    count: int
+    name: str
+    known: KnownList | None
+    items: list[DumpedPart | KnownPart]
 
 
 #: What normalizing a request gives, and redacting it.
-DumpedParts: TypeAlias = list[bytes | DumpedPart | CleanPart]
-
-
-class _Seen(NamedTuple):
-    """A source object that a part was made of, and what it was like then."""
-
-    source: Any  # held, so that no other object takes its id
-    leaves: list[Any]
-    clean: CleanPart
+DumpedParts: TypeAlias = list[bytes | DumpedPart | KnownPart | DumpedList]
 
 
 class PartMemo:
     """Clean parts of the latest requests. Bounded: what no request asked for lately is forgotten.
 
-    Asked by object first: the same one, unchanged, costs a walk over its structure. Then by key: an equal message
+    Asked by object first: the same one, unchanged, costs a look at its structure. Then by key: an equal message
     costs its length. Threads may race here; at worst one works out anew what another had.
     """
 
@@ -112,24 +111,33 @@ class PartMemo:
         self._old: dict[Any, Any] = {}
         self._young_bytes = 0
 
-    def find_object(self, part: Part, leaves: list[Any]) -> CleanPart | None:
-        """The clean part of that very source, if it is still what it was."""
-        seen: _Seen | None = self._get((part.name, id(part.source)))
-        if seen is None or seen.source is not part.source or not is_same(seen.leaves, leaves):
-            return None
-        return seen.clean
+    def find_object(self, part: Part) -> KnownPart | None:
+        """What became of that very source, whether or not it is still what it was."""
+        found: KnownPart | None = self._get((part.name, id(part.source)))
+        return found if found is not None and found.source is part.source else None
 
     def find_equal(self, key: bytes) -> CleanPart | None:
         """The clean part of an equal source."""
         found: CleanPart | None = self._get(key)
         return found
 
-    def keep(self, part: Part, key: bytes | None, leaves: list[Any] | None, clean: CleanPart) -> None:
-        """Remember what became of a part whose source had that key and that fingerprint."""
+    def find_list(self, name: str, sources: Sequence[Any]) -> KnownList | None:
+        """The latest list of that name that began with the same object. How much more they share is to be seen."""
+        found: KnownList | None = self._get((name, "list", id(sources[0]))) if sources else None
+        return found if found is not None and found.items[0].source is sources[0] else None
+
+    def keep(self, part: Part, key: bytes | None, known: KnownPart) -> None:
+        """Remember what became of a part whose source had that key."""
+        clean = known.clean
         if key is not None:
             self._put(key, clean, len(key) + len(clean.head) + len(clean.tail))
-        if leaves is not None:
-            self._put((part.name, id(part.source)), _Seen(part.source, leaves, clean), _POINTER_BYTES * len(leaves))
+        if part.position is None:
+            size = _POINTER_BYTES if known.snapshot is None else known.snapshot.size * _POINTER_BYTES
+            self._put((part.name, id(part.source)), known, size)
+
+    def keep_list(self, name: str, known: KnownList, new_bytes: int) -> None:
+        """Remember a list, in the place of the one that began with the same object. `new_bytes`: more than that one."""
+        self._put((name, "list", id(known.items[0].source)), known, new_bytes)
 
     def _get(self, name: Any) -> Any:
         found = self._young.get(name)
@@ -144,21 +152,53 @@ class PartMemo:
         self._young_bytes += size
 
 
-def dump_parts(parts: Iterable[bytes | Part], memo: PartMemo, codec: PartCodec) -> DumpedParts:
+def dump_parts(parts: RequestParts, memo: PartMemo, codec: PartCodec) -> DumpedParts:
     """Each part as the memo has it, or else dumped. Raises NotJson."""
-    return [part if isinstance(part, bytes) else _dump_part(part, memo, codec) for part in parts]
+    return [_dump(part, memo, codec) for part in parts]
 
 
-def _dump_part(part: Part, memo: PartMemo, codec: PartCodec) -> CleanPart | DumpedPart:
-    leaves = fingerprint(part.source, codec.plain_types)
-    if leaves is not None and (known := memo.find_object(part, leaves)) is not None:
+def _dump(
+    part: bytes | Part | PartList, memo: PartMemo, codec: PartCodec
+) -> bytes | DumpedPart | KnownPart | DumpedList:
+    if isinstance(part, bytes):
+        return part
+    if isinstance(part, PartList):
+        return _dump_list(part, memo, codec)
+    known = memo.find_object(part)
+    if known is not None and known.is_current:
         return known
-    # Only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
-    key = codec.key(part) if leaves is not None else None
-    if key is not None and (known := memo.find_equal(key)) is not None:
-        memo.keep(part, None, leaves, known)
+    return _dump_part(part, memo, codec, is_kept=known is not None)
+
+
+def _dump_list(part: PartList, memo: PartMemo, codec: PartCodec) -> DumpedList:
+    known = memo.find_list(part.name, part.sources)
+    if known is not None and known.begins(part.sources):
+        begun = len(known.items)
+        behind = (Part(part.name, part.sources[at], at) for at in range(begun, len(part.sources)))
+        return DumpedList(part.name, known, [_dump_part(item, memo, codec) for item in behind])
+    # An item was changed, taken out or put in between: those that are still as they were need no more than a look.
+    by_object = {id(item.source): item for item in known.items} if known is not None else {}
+    items: list[DumpedPart | KnownPart] = []
+    for at, source in enumerate(part.sources):
+        item = by_object.get(id(source))
+        if item is not None and item.is_current:
+            items.append(item)
+        else:
+            items.append(_dump_part(Part(part.name, source, at), memo, codec, is_kept=item is not None))
+    return DumpedList(part.name, None, items)
+
+
+def _dump_part(part: Part, memo: PartMemo, codec: PartCodec, *, is_kept: bool = False) -> KnownPart | DumpedPart:
+    """`is_kept`: the caller gave this very object before."""
+    # A key only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
+    is_known_type = is_plain(part.source, codec.plain_types)
+    key = codec.key(part) if is_known_type else None
+    if key is not None and (clean := memo.find_equal(key)) is not None:
+        # Whoever makes a new object of the same content for each request will not send this one again.
+        known = KnownPart(part.source, take_snapshot(part.source) if is_kept else None, clean)
+        memo.keep(part, None, known)
         return known
-    return DumpedPart(part, key, leaves, codec.dump_part(part))
+    return DumpedPart(part, key, take_snapshot(part.source) if is_known_type else None, codec.dump_part(part))
 
 
 def clean_part(value: JsonValue, count: int, stamps: frozenset[str]) -> CleanPart:
@@ -179,56 +219,30 @@ def _members(value: Mapping[str, JsonValue]) -> bytes:
 
 
 class RequestText:
-    """A redacted request. `count`: places that were redacted in it."""
+    """A redacted request: `parts` of it, and `count`: places that were redacted in it."""
 
-    def __init__(self, parts: Iterable[bytes | CleanPart]) -> None:
-        self._parts = list(parts)
-        self.count = sum(part.count for part in self._parts if isinstance(part, CleanPart))
+    def __init__(self, parts: Iterable[bytes | CleanPart | KnownList]) -> None:
+        self.parts = list(parts)
+        self.count = sum(part.count for part in self.parts if not isinstance(part, bytes))
 
     def body(self) -> CleanBody:
         """The text to write. Raises RecordingValueError: longer than a line may be."""
         pieces: list[bytes] = []
-        for part in self._parts:
+        for part in self.parts:
             if isinstance(part, bytes):
                 pieces.append(part)
+            elif isinstance(part, CleanPart):
+                pieces.append(part.text)
             else:
-                pieces += (part.head, part.stamp, part.tail)
+                pieces += part.text
         pieces.append(LINE_END)
-        body = b"".join(pieces)
-        if len(body) > MAX_LINE_BYTES - _RESERVED_BYTES:
-            reason = f"{len(body):,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}"
+        size = sum(map(len, pieces))
+        if size > MAX_LINE_BYTES - _RESERVED_BYTES:
+            reason = f"{size:,} bytes in one line, above the limit of {MAX_LINE_BYTES:,}"
             raise RecordingValueError(field_path="the request", reason=reason)
-        return CleanBody(body)
+        return CleanBody(tuple(pieces))
 
     def value(self) -> dict[str, Any]:
         """The request as JSON values: `model`, `context`, `options`."""
-        value: dict[str, Any] = load_payload(self.body())
+        value: dict[str, Any] = load_payload(b"".join(self.body()))
         return value
-
-    def is_line(self, line: bytes) -> bool:
-        """Whether a request line has this very text, but for the numbers that are not compared.
-
-        Then the requests are equal, and no value was looked at. Otherwise they may still be equal: another release
-        or another program may spell the same request in another way.
-        """
-        prefix = _REQUEST_PREFIX.match(line)
-        if prefix is None:
-            return False
-        at = prefix.end() - 1
-        for part in self._parts:
-            if isinstance(part, bytes):
-                if at == prefix.end() - 1:
-                    part, at = part[1:], at + 1  # the line's own `{` stands before its type
-                if not line.startswith(part, at):
-                    return False
-                at += len(part)
-                continue
-            if not line.startswith(part.head, at):
-                return False
-            at += len(part.head)
-            if part.stamp:
-                number = _NUMBER.match(line, at)
-                if number is None or not line.startswith(part.tail, number.end()):
-                    return False
-                at = number.end() + len(part.tail)
-        return line[at:].strip() == b""

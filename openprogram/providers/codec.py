@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from openprogram.pipeline.json_value import JsonValue, NotJson, join_path, to_json_value
 from openprogram.pipeline.log.lines import load_payload
-from openprogram.pipeline.request_parts import Part
+from openprogram.pipeline.request_parts import Part, PartList
 from openprogram.providers.types import (
     AssistantMessage,
     AssistantMessageEvent,
@@ -78,8 +78,8 @@ class ProviderRequestCodec:
         """Models whose dump depends on their fields alone. Exact types: a subclass may have a dump of its own."""
         return _PLAIN_TYPES
 
-    def parts(self, request: ProviderRequest) -> list[bytes | Part]:
-        """The request's JSON text, with a part for each value that may come again, above all for each message."""
+    def parts(self, request: ProviderRequest) -> list[bytes | Part | PartList]:
+        """The request's JSON text, with a part for each value that may come again, above all the messages."""
         model, context, options = request
         recorded = None if options is None else _recorded_options(options)
         return [
@@ -180,23 +180,14 @@ class AssistantEventCodec:
         return event["type"] in TERMINAL_EVENT_TYPES
 
 
-def _context_parts(context: Context) -> list[bytes | Part]:
+def _context_parts(context: Context) -> list[bytes | Part | PartList]:
     if type(context) is not Context or context.model_extra or not isinstance(context.messages, list):
         return [Part("context", context)]  # more than messages and what we know of: neighbours may say something
     return [
         *(b'{"system_prompt":', Part("system_prompt", context.system_prompt)),
-        *(b',"messages":', *_message_parts(context.messages)),
-        *(b',"tools":', Part("tools", context.tools), b"}"),
+        *(b',"messages":[', PartList("messages", list(context.messages))),  # the caller goes on adding to his own
+        *(b'],"tools":', Part("tools", context.tools), b"}"),
     ]
-
-
-def _message_parts(messages: list[Any]) -> list[bytes | Part]:
-    parts: list[bytes | Part] = [b"["]
-    for index, message in enumerate(messages):
-        if index:
-            parts.append(b",")
-        parts.append(Part("messages", message, index))
-    return [*parts, b"]"]
 
 
 def _python(value: Any) -> Any:

@@ -3,22 +3,22 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from openprogram.pipeline.errors import RecordingFileError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = [
     "PathLike",
     "file_errors",
     "is_at",
-    "is_there",
-    "let_go",
     "open_existing",
     "open_or_create",
-    "reason_of",
     "remove_empty",
     "sync_folder",
     "write_whole",
@@ -27,6 +27,9 @@ __all__ = [
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _SAFE: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # O_NONBLOCK: opening a FIFO must not wait
+
+#: Pieces that one write may have on Linux and macOS (IOV_MAX).
+_PIECES_A_WRITE: Final = 1024
 
 _REASONS: Final = {
     errno.ENOENT: "no such file",
@@ -44,8 +47,7 @@ _ROOM: Final = "Make room, or record on another device, and start again. Calls t
 _NEXT_STEPS: Final = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
-    errno.EIO: "The device failed: check it, or record on another. Calls that had ended before are on file.",
-    errno.ESTALE: "The file system no longer knows the file: mount it anew. Calls that had ended before are on file.",
+    errno.EIO: "The device did not take it: check it, or record on another. Calls that had ended before are on file.",
     errno.EROFS: "Record into a folder that can be written to.",
 }
 
@@ -56,39 +58,10 @@ def file_errors(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
         raise RecordingFileError(
-            path=path, reason=f"cannot {doing}: {reason_of(error)}", next_step=_NEXT_STEPS.get(error.errno or 0)
+            path=path, reason=f"cannot {doing}: {reason}", next_step=_NEXT_STEPS.get(error.errno or 0)
         ) from error
-
-
-def reason_of(error: OSError) -> str:
-    """What the system says, in our words where we have some."""
-    return _REASONS.get(error.errno or 0, error.strerror or str(error))
-
-
-def is_there(path: Path) -> bool:
-    """Whether the path names anything, be it a link to nothing. Raises RecordingFileError: that can't be told.
-
-    `os.path.lexists` says no then, and a device that fails would pass for a file that isn't there.
-    """
-    with file_errors(path, "look for it"):
-        try:
-            path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except ValueError:  # a NUL or a lone surrogate in the name
-            return False
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                return False
-            raise
-    return True
-
-
-def let_go(descriptor: int) -> None:
-    """Close it. A failure is none of ours: what must stay was synced before, and nobody was told of more."""
-    with suppress(OSError):
-        os.close(descriptor)
 
 
 def open_existing(path: Path, *, writing: bool = False) -> int:
@@ -115,17 +88,13 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(descriptor)
     finally:
-        let_go(descriptor)
+        os.close(descriptor)
 
 
 def remove_empty(path: Path, descriptor: int) -> None:
-    """Leave no file where none was. One that another process put there, or has begun to record into, stays.
-
-    Raises nothing: what is told is the failure that led here, and an empty file is in nobody's way.
-    """
-    with suppress(OSError):
-        if os.fstat(descriptor).st_size == 0 and is_at(path, descriptor):
-            path.unlink()
+    """Leave no file where none was. One that another process put there, or has begun to record into, stays."""
+    if os.fstat(descriptor).st_size == 0 and is_at(path, descriptor):
+        path.unlink()
 
 
 def is_at(path: Path, descriptor: int) -> bool | None:
@@ -138,16 +107,28 @@ def is_at(path: Path, descriptor: int) -> bool | None:
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-def write_whole(descriptor: int, data: bytes, end: int) -> None:
-    """All of `data` at `end` of the file, or nothing: what a full disk cut short is taken back. Raises OSError."""
-    view = memoryview(data)
+def write_whole(descriptor: int, pieces: "Sequence[Buffer]", end: int) -> None:
+    """All of the pieces at `end` of the file, in one write, or nothing: what a full disk cut short is taken back.
+
+    Raises OSError.
+    """
+    views = [memoryview(piece) for piece in pieces]
     try:
-        while view:
-            view = view[os.write(descriptor, view) :]
+        while views := _unwritten(views, os.writev(descriptor, views[:_PIECES_A_WRITE])):
+            pass
     except BaseException:
         if os.fstat(descriptor).st_size > end:
             os.ftruncate(descriptor, end)
         raise
+
+
+def _unwritten(views: list[memoryview], written: int) -> list[memoryview]:
+    """What is left once so many bytes were written."""
+    for at, view in enumerate(views):
+        if written < len(view):
+            return [view[written:], *views[at + 1 :]]
+        written -= len(view)
+    return []
 
 
 def _open(path: Path, flags: int) -> int:
@@ -158,12 +139,8 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _regular(descriptor: int, path: Path) -> int:
-    try:
-        with file_errors(path, "open"):
-            mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise RecordingFileError(path=path, reason="is a folder" if stat.S_ISDIR(mode) else "is not a regular file")
-    except BaseException:
-        let_go(descriptor)
-        raise
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise RecordingFileError(path=path, reason="is a folder" if stat.S_ISDIR(mode) else "is not a regular file")
     return descriptor

@@ -18,21 +18,27 @@ _KEYS: Final = ["type", "call_index", "model", "context", "options"]
 
 
 class GrowingRequests:
-    """Knows the request line before, up to the end of its last message."""
+    """Knows the request line before, up to the end of its last message.
+
+    `shared_bytes`: of the line that was found last, behind its call_index: so many are those of the line before.
+    """
 
     def __init__(self) -> None:
         self._head = b""
+        self.shared_bytes = 0
 
     def find(self, raw: RawLine) -> RequestLine | None:
         """The call_index of a request line that begins so and is right, without its request.
 
         None where it has to be parsed, which also tells what is wrong with it.
         """
+        self.shared_bytes = 0
         prefix = _PREFIX.match(raw.raw)
         if not self._head or prefix is None or not raw.raw.startswith(self._head, prefix.end()):
             return None
         if raw.torn or raw.too_long or not _ends_right(raw.raw[prefix.end() + len(self._head) :]):
             return None
+        self.shared_bytes = len(self._head)
         return RequestLine(int(prefix[1]), {})
 
     def remember(self, raw: RawLine) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
-from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas
-from openprogram.pipeline.log.files import PathLike, file_errors, reason_of
+from openprogram.pipeline.log.files import PathLike, file_errors
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
     CallEndLine,
@@ -22,12 +21,14 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
+    canonical_payloads,
+    find_deltas,
     parse_line,
 )
 from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, is_conflict_marker, take_one_side, told
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import LineScan, RawLine
-from openprogram.pipeline.log.source import ByteSource, CompressionDefect, FileState, open_source
+from openprogram.pipeline.log.source import ByteSource, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy
 
@@ -43,16 +44,28 @@ class CallSummary:
     """What the index knows of one call, without its content.
 
     `call_index`: from 0. `line_number`: of its request line, from 1. `event_count`, `outcome`, `error` (`type` and
-    `message`, or None): from its call_end line.
+    `message`, or None): from its call_end line. `shared_bytes`: of its request line, behind the call_index, so many are
+    those of the request line before, as it was when the file was opened.
     """
 
-    __slots__ = ("_is_canonical", "_request", "_runs", "call_index", "error", "event_count", "line_number", "outcome")
+    __slots__ = (
+        "_is_canonical",
+        "_request",
+        "_runs",
+        "call_index",
+        "error",
+        "event_count",
+        "line_number",
+        "outcome",
+        "shared_bytes",
+    )
 
     def __init__(self, call_index: int, line: RawLine) -> None:
         self.call_index, self.line_number = call_index, line.number
         self.event_count = 0
         self.outcome: Outcome = "complete"
         self.error: dict[str, Any] | None = None
+        self.shared_bytes = 0
         self._request = (line.offset, line.end)
         self._runs = array("Q")  # start and end offsets of stretches that hold only event lines of this call
         self._is_canonical = True  # of every event line
@@ -73,14 +86,22 @@ class CallSummary:
 
     def read_request(self, source: ByteSource) -> dict[str, JsonValue]:
         """`model`, `context` and `options`. Raises LineDefect: the file changed. OSError: it can't be read."""
-        line = parse_line(self.read_request_line(source), accept_any_event)
+        line = parse_line(source.read_range(*self._request), accept_any_event)
         if not isinstance(line, RequestLine) or line.call_index != self.call_index:
             raise LineDefect("the request is no longer where it was", self.call_index)
         return line.request
 
-    def read_request_line(self, source: ByteSource) -> bytes:
-        """The request line's bytes. Raises OSError: it can't be read."""
-        return source.read_range(*self._request)
+    def read_request_text(self, source: ByteSource, skipped: int) -> bytes | None:
+        """The request line behind its call_index and so many bytes more, or None where it doesn't begin as we write it.
+
+        `skipped`: 0, or no more than `shared_bytes`. Raises OSError: it can't be read.
+        """
+        start, end = self._request
+        begin = b'{"type":"request","call_index":%d,' % self.call_index
+        if skipped:
+            return source.read_range(start + len(begin) + skipped, end)
+        line = source.read_range(start, end)
+        return line[len(begin) :] if line.startswith(begin) else None
 
     def read_events(self, source: ByteSource) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches: as many as are read at once. Raises as `read_request`."""
@@ -129,12 +150,12 @@ class Recording:
             self._refuse_rewritten()
             return summary.read_request(self._source)
 
-    def request_line(self, call_index: int) -> bytes:
-        """The request line as it stands in the file. Raises RecordingFileError: the file changed underneath."""
+    def request_text(self, call_index: int, skipped: int) -> bytes | None:
+        """As `CallSummary.read_request_text`. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
             self._refuse_rewritten()
-            return summary.read_request_line(self._source)
+            return summary.read_request_text(self._source, skipped)
 
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
@@ -170,16 +191,13 @@ class Recording:
 
 @contextmanager
 def unchanged(path: Path, summary: CallSummary) -> Iterator[None]:
-    """Names file and call where bytes that were whole when they were indexed no longer are, or can't be read."""
+    """Names the file and the call where bytes that were whole when they were indexed no longer are."""
     try:
         yield
     except (LineDefect, OSError) as error:
-        reason = f"the file changed after it was opened: {error}"
-        if isinstance(error, OSError) and not isinstance(error, CompressionDefect):
-            reason = f"cannot read: {reason_of(error)}"
         raise RecordingFileError(
             path=path,
-            reason=reason,
+            reason=f"the file changed after it was opened: {error}",
             line_number=summary.line_number,
             call_index=summary.call_index,
         ) from error
@@ -220,12 +238,13 @@ def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tupl
                 break
             try:
                 line = requests.find(raw) or parse_raw(raw, check_event)
-                if isinstance(line, RequestLine):
-                    requests.remember(raw)
                 if header is None:
                     header = _first_line(line)
                 else:
                     _add(line, raw, calls, order)
+                if isinstance(line, RequestLine):
+                    calls[-1].shared_bytes = requests.shared_bytes
+                    requests.remember(raw)
             except LineDefect as defect:
                 raise RecordingFileError(
                     path=path,

@@ -14,7 +14,6 @@ from openprogram.pipeline.log.files import (
     PathLike,
     file_errors,
     is_at,
-    let_go,
     open_existing,
     open_or_create,
     remove_empty,
@@ -38,7 +37,7 @@ from openprogram.pipeline.log.lines import (
     encode_request,
     encode_request_body,
 )
-from openprogram.pipeline.log.locks import LockRange, exclusive, hold_exclusive, hold_shared
+from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import LineScan, read_from
@@ -71,15 +70,14 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
         if not is_new:
             raise RecordingFileError(path=path, reason="the file exists already")
         try:
-            with file_errors(path, "lock"):
-                hold_exclusive(descriptor, LockRange.APPEND)
+            with file_errors(path, "lock"), exclusive(descriptor, LockRange.APPEND):
                 if os.fstat(descriptor).st_size == 0:  # else a sink has found the new file and begun it
                     _write_header(path, descriptor, header)
         except BaseException:
             remove_empty(path, descriptor)
             raise
     finally:
-        let_go(descriptor)  # and the lock with it
+        os.close(descriptor)
 
 
 class RecordingSink:
@@ -135,10 +133,10 @@ class RecordingSink:
 
         Raises RecordingFileError: can't be written. RecordingValueError: what strict JSON or a line can't hold.
         """
-        body = request if isinstance(request, bytes) else _encode_body(request)
+        body = request if isinstance(request, tuple) else (_encode_body(request),)
         with self._appending("write the request"):
             call_index = self._order.next_call_index
-            self._append(encode_request(call_index, body), RequestLine(call_index, {}))
+            self._append([encode_request(call_index, body[0]), *body[1:]], RequestLine(call_index, {}))
         return CallWriter(self, call_index)
 
     def append_events(self, call_index: int, first_index: int, events: Sequence[CleanEvent]) -> None:
@@ -147,7 +145,7 @@ class RecordingSink:
             return
         data = b"".join(_encode_events(call_index, first_index, events))
         with self._appending("write an event"):
-            self._append(data, EventLine(call_index, first_index, events[0]), len(events) - 1)
+            self._append([data], EventLine(call_index, first_index, events[0]), len(events) - 1)
 
     def end_call(
         self,
@@ -164,9 +162,9 @@ class RecordingSink:
         end = CallEndLine(call_index, count, outcome, error)
         with self._appending("write the call's end"):
             if events:
-                self._append(data, EventLine(call_index, first_index, events[0]), len(events) - 1, end)
+                self._append([data], EventLine(call_index, first_index, events[0]), len(events) - 1, end)
             else:
-                self._append(data, end)
+                self._append([data], end)
 
     def sync(self) -> None:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
@@ -185,7 +183,7 @@ class RecordingSink:
                 self._refuse_replaced(descriptor)
                 self._refuse_cut(descriptor, end)
             finally:
-                let_go(descriptor)
+                os.close(descriptor)
 
     def close(self) -> None:
         """Let the file go; safe to call twice. Calls still running then fail to write."""
@@ -225,7 +223,7 @@ class RecordingSink:
 
     def _hold(self) -> None:
         self._pid = os.getpid()
-        self._release = weakref.finalize(self, let_go, self._descriptor)
+        self._release = weakref.finalize(self, os.close, self._descriptor)
 
     @contextmanager
     def _appending(self, doing: str) -> Iterator[None]:
@@ -334,7 +332,7 @@ class RecordingSink:
 
     def _append(
         self,
-        data: bytes,
+        pieces: Sequence[bytes],
         first: RequestLine | EventLine | CallEndLine,
         more_events: int = 0,
         end: CallEndLine | None = None,
@@ -347,13 +345,13 @@ class RecordingSink:
             self._order.check(first)  # the others follow from it
         except LineDefect as defect:
             raise RecordingFileError(path=self.path, reason=defect.reason, call_index=defect.call_index) from None
-        write_whole(self._descriptor, data, self._known_end)
+        write_whole(self._descriptor, pieces, self._known_end)
         self._order.advance(first)
         if more_events:
             self._order.advance_events(first.call_index, more_events)
         if end is not None:
             self._order.advance(end)
-        self._known_end += len(data)
+        self._known_end += sum(map(len, pieces))
         self._line_count += 1 + more_events + (end is not None)
 
 
@@ -452,7 +450,7 @@ def _encode_end(call_index: int, count: int, outcome: Outcome, error: dict[str, 
 
 def _write_header(path: Path, descriptor: int, header: bytes) -> None:
     with file_errors(path, "write the header"):
-        write_whole(descriptor, header, 0)
+        write_whole(descriptor, [header], 0)
         try:
             os.fsync(descriptor)
             sync_folder(path)

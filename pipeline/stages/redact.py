@@ -10,8 +10,9 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent, split_closed
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.lines import CleanEvent
+from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
 from openprogram.pipeline.redaction import StreamRedactor, redact
-from openprogram.pipeline.request_parts import CleanPart, DumpedPart, PartMemo, RequestText, clean_part
+from openprogram.pipeline.request_parts import DumpedList, DumpedPart, PartMemo, RequestText, clean_part
 from openprogram.pipeline.stages.compare import FREE_FORM_FIELD_NAMES, NON_DETERMINISTIC_FIELD_NAMES
 from openprogram.pipeline.streams import merged
 
@@ -22,20 +23,38 @@ T = TypeVar("T")
 
 def clean_request(opened: CallOpened, memo: PartMemo) -> CleanCall:
     """The request without secrets. Its new parts are in the memo from now on, as they came out."""
-    return CleanCall(RequestText(_clean(part, memo) for part in opened.parts))
+    parts: list[bytes | CleanPart | KnownList] = []
+    for part in opened.parts:
+        if isinstance(part, bytes):
+            parts.append(part)
+        elif isinstance(part, DumpedList):
+            parts += _clean_list(part, memo)
+        else:
+            parts.append(_clean(part, memo).clean)
+    return CleanCall(RequestText(parts))
 
 
-def _clean(part: bytes | DumpedPart | CleanPart, memo: PartMemo) -> bytes | CleanPart:
-    if not isinstance(part, DumpedPart):
+def _clean_list(dumped: DumpedList, memo: PartMemo) -> list[KnownList]:
+    """The list, or none where it is empty."""
+    known = dumped.known
+    if dumped.items:
+        items = [_clean(item, memo) for item in dumped.items]
+        known, known_bytes = (KnownList(items), 0) if known is None else (known.extended(items), known.size)
+        memo.keep_list(dumped.name, known, known.size - known_bytes)
+    return [] if known is None else [known]
+
+
+def _clean(part: DumpedPart | KnownPart, memo: PartMemo) -> KnownPart:
+    if isinstance(part, KnownPart):
         return part
     # Under its name, as it stands in the request: that a tool's schema is one shows in the key above it.
     name = part.part.name
     redacted = redact({name: part.value})
     assert isinstance(redacted.value, dict)
     stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
-    clean = clean_part(redacted.value[name], redacted.count, stamps)
-    memo.keep(part.part, part.key, part.leaves, clean)
-    return clean
+    known = KnownPart(part.part.source, part.snapshot, clean_part(redacted.value[name], redacted.count, stamps))
+    memo.keep(part.part, part.key, known)
+    return known
 
 
 async def redact_request(

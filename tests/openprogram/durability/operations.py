@@ -40,12 +40,15 @@ React: TypeAlias = Callable[[Operation], Any]
 @contextmanager
 def intercepted(react: React) -> Iterator[None]:
     """Ask `react` in place of the system, for every write, fsync and ftruncate of this process, in every thread."""
-    really = (os.write, os.fsync, os.ftruncate)
+    really = (os.write, os.writev, os.fsync, os.ftruncate)
     numbers = itertools.count()
-    write, fsync, ftruncate = really
+    write, _, fsync, ftruncate = really
 
     def react_to_write(descriptor: int, data: Any) -> Any:
         return react(Operation(next(numbers), "write", descriptor, write, data=bytes(data)))
+
+    def react_to_writev(descriptor: int, pieces: Any) -> Any:
+        return react_to_write(descriptor, b"".join(pieces))
 
     def react_to_fsync(descriptor: int) -> Any:
         return react(Operation(next(numbers), "fsync", descriptor, fsync))
@@ -53,8 +56,9 @@ def intercepted(react: React) -> Iterator[None]:
     def react_to_ftruncate(descriptor: int, size: int) -> Any:
         return react(Operation(next(numbers), "ftruncate", descriptor, ftruncate, size=size))
 
-    os.write, os.fsync, os.ftruncate = react_to_write, react_to_fsync, react_to_ftruncate  # type: ignore[assignment]
+    os.write, os.writev = react_to_write, react_to_writev  # type: ignore[assignment]
+    os.fsync, os.ftruncate = react_to_fsync, react_to_ftruncate  # type: ignore[assignment]
     try:
         yield
     finally:
-        os.write, os.fsync, os.ftruncate = really
+        os.write, os.writev, os.fsync, os.ftruncate = really

@@ -113,7 +113,7 @@ def peak_while_reading(path: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with open_recording(path, check_event) as recording:
         for call_index in range(recording.call_count):
-            recording.request_line(call_index)
+            recording.request_text(call_index, 0)
             for _ in recording.event_batches(call_index):
                 pass
         count = recording.call_count

@@ -133,7 +133,7 @@ def test_a_file_that_changes_while_it_is_compressed_is_given_up(
     assert names(tmp_path) == ["plain.jsonl"]
 
 
-@pytest.mark.parametrize("name", ["write", "fsync", "link", "utime"])
+@pytest.mark.parametrize("name", ["writev", "fsync", "link", "utime"])
 def test_where_writing_fails_no_file_is_left(
     plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -161,7 +161,7 @@ def counted(do):
         return do(*arguments, **options)
     return run
 
-for name in ("open", "write", "utime", "fsync", "link", "unlink", "close"):
+for name in ("open", "writev", "utime", "fsync", "link", "unlink", "close"):
     setattr(os, name, counted(getattr(os, name)))
 from openprogram.cli.app import main
 main(["recordings", verb, given])

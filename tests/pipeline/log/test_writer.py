@@ -661,15 +661,15 @@ def test_closing_waits_for_an_append_that_is_under_way(path: Path) -> None:
 def test_an_exception_in_the_middle_of_a_write_takes_it_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
 
-    def interrupted(descriptor: int, data: Any) -> int:
-        write(descriptor, bytes(data)[:20])
+    def interrupted(descriptor: int, pieces: Any) -> int:
+        write(descriptor, b"".join(pieces)[:20])
         raise KeyboardInterrupt
 
     with RecordingSink(path) as sink:
         writer = begin(sink)
         before = path.read_bytes()
         with monkeypatch.context() as patch:
-            patch.setattr(os, "write", interrupted)
+            patch.setattr(os, "writev", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 writer.write([delta("a")])
         assert path.read_bytes() == before
@@ -681,7 +681,7 @@ def test_an_exception_in_the_middle_of_a_write_takes_it_back(path: Path, monkeyp
 def test_short_writes_are_gone_on_with(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     with RecordingSink(path) as sink, monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:7]))
+        patch.setattr(os, "writev", lambda descriptor, pieces: write(descriptor, b"".join(pieces)[:7]))
         call(sink)
     assert len(read_calls(path)) == 1
 

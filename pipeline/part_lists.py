@@ -1,0 +1,110 @@
+"""The list that grows from request to request: an agent's conversation. What it began with is proven at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import is_
+from typing import Any, NamedTuple
+
+from openprogram.pipeline.snapshots import Snapshot
+
+__all__ = ["CleanPart", "KnownList", "KnownPart", "join_texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanPart:
+    """A part's redacted JSON text, cut in three: `stamp` is a number that is not compared, or empty.
+
+    `count`: places that were redacted.
+    """
+
+    head: bytes
+    stamp: bytes
+    tail: bytes
+    count: int
+
+    @property
+    def text(self) -> bytes:
+        """All of it."""
+        return self.head + self.stamp + self.tail
+
+
+class KnownPart(NamedTuple):
+    """What became of a source. `snapshot`: of the source then, or None where it can't be told whether it changed."""
+
+    source: Any
+    snapshot: Snapshot | None
+    clean: CleanPart
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the source is still what it was."""
+        return self.snapshot is not None and self.snapshot.is_current()
+
+
+class KnownList:
+    """The items of a list with what became of them. It never changes: a longer list is another KnownList.
+
+    `items`; `text`: pieces that make the JSON text of the items, with the commas between them; `count`: places that
+    were redacted.
+    """
+
+    __slots__ = ("_snapshot", "_sources", "count", "items", "text")
+
+    def __init__(self, items: Sequence[KnownPart]) -> None:
+        self.items = items
+        self.text: tuple[bytes, ...] = (_text(items),)
+        self.count = sum(item.clean.count for item in items)
+        self._sources = [item.source for item in items]
+        self._snapshot = _joined(items)
+
+    def extended(self, items: Sequence[KnownPart]) -> "KnownList":
+        """This list with items behind it. Costs what is new, and a pointer for what is not."""
+        longer = KnownList(items)
+        longer.text = join_texts(self.text, longer.text[0])
+        longer.items = [*self.items, *items]
+        longer.count += self.count
+        longer._sources = [*self._sources, *longer._sources]
+        if self._snapshot is not None and longer._snapshot is not None:
+            longer._snapshot = Snapshot.joined([self._snapshot, longer._snapshot])
+        else:
+            longer._snapshot = None
+        return longer
+
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        return sum(map(len, self.text))
+
+    def begins(self, sources: Sequence[Any]) -> bool:
+        """Whether a list begins with these very items, and each is still what it was."""
+        return (
+            len(self._sources) <= len(sources)
+            and all(map(is_, self._sources, sources))
+            and self._snapshot is not None
+            and self._snapshot.is_current()
+        )
+
+
+def _text(items: Sequence[KnownPart]) -> bytes:
+    pieces: list[bytes] = []
+    for item in items:
+        pieces += (item.clean.head, item.clean.stamp, item.clean.tail, b",")
+    return b"".join(pieces[:-1])
+
+
+def _joined(items: Sequence[KnownPart]) -> Snapshot | None:
+    snapshots = [item.snapshot for item in items if item.snapshot is not None]
+    return Snapshot.joined(snapshots) if len(snapshots) == len(items) else None
+
+
+def join_texts(pieces: tuple[bytes, ...], more: bytes) -> tuple[bytes, ...]:
+    """The pieces of a text with a comma and more behind it.
+
+    A piece is joined to the one before once it is as long: of n items there are about log n pieces, and each byte is
+    copied about log n times, however often the text grows.
+    """
+    last = b"," + more
+    kept = list(pieces)
+    while kept and len(kept[-1]) <= len(last):
+        last = kept.pop() + last
+    return (*kept, last)
