@@ -32,20 +32,22 @@ _ROWS: Final = [
     ("vcrpy (JSON) replays", "vcr_replay", "cassette.json"),
     ("openprogram replays", "our_replay", "run.jsonl"),
 ]
-_RUNS: Final = 3
+#: Rounds of all of them; of the large session fewer.
+_ROUNDS: Final = {"large": 3}
+_ROUNDS_ELSE: Final = 5
 _HEADER: Final = (
-    "| session | what | events/s | CPU an event | first event | extra peak memory | file |\n"
-    "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    "| session | what | CPU an event | events a CPU second | events/s | first event | extra peak memory | file |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
-class Found(NamedTuple):
-    """Medians. `seconds`, `cpu`, `first`: seconds; `kib`: peak memory over that of before; `size`: the file's bytes."""
+class Run(NamedTuple):
+    """One process. `seconds`, `cpu`, `first`: seconds; `kib`: peak memory over that of before; `size`: file bytes."""
 
     seconds: float
     cpu: float
     first: float
-    kib: float
+    kib: int
     size: int
 
 
@@ -53,7 +55,8 @@ def main(names: list[str]) -> None:
     unknown = [name for name in names if name not in SESSIONS]
     if unknown:
         sys.exit(f"no such session: {', '.join(unknown)}; there are: {', '.join(SESSIONS)}")
-    print(f"medians of {_RUNS} runs, of the large session one; each run a process of its own\n")
+    print(f"medians of {_ROUNDS_ELSE} rounds, of the large session {_ROUNDS['large']} (lowest to highest);")
+    print("each figure is a process of its own, and a round has one of each\n")
     print(_HEADER)
     for name in names or SESSIONS:
         with tempfile.TemporaryDirectory() as folder:
@@ -62,20 +65,31 @@ def main(names: list[str]) -> None:
 
 def _rows(name: str, folder: Path) -> None:
     played = session(*SESSIONS[name])
-    found: dict[str, Found] = {}
+    count = played.event_count
+    runs: dict[str, list[Run]] = {shown: [] for shown, _, _ in _ROWS}
     with _server(name) as url:
-        for shown, way, file in _ROWS:
-            found[shown] = one = _measured(way, name, played, url, folder / (file or "none"))
-            size = f"{one.size / 1e6:.1f} MB" if file else ""
-            rate = f"{played.event_count / one.seconds:,.0f}"
-            cpu = f"{one.cpu / played.event_count * 1e6:,.0f} µs"
-            memory = f"{one.kib / 1024:.0f} MiB"
-            print(f"| {name} | {shown} | {rate} | {cpu} | {one.first * 1000:,.0f} ms | {memory} | {size} |", flush=True)
-    ours = found["openprogram replays"]
+        for _ in range(_ROUNDS.get(name, _ROUNDS_ELSE)):  # in turns: a machine that slows down slows all of them
+            for shown, way, file in _ROWS:
+                runs[shown].append(_run(way, name, played, url, folder / (file or "none")))
+    median = {shown: Run(*map(statistics.median, zip(*rounds, strict=True))) for shown, rounds in runs.items()}
+    for shown, one in median.items():
+        cpu = [run.cpu / count * 1e6 for run in runs[shown]]
+        cells = [
+            name,
+            shown,
+            f"{one.cpu / count * 1e6:.1f} µs ({min(cpu):.1f} to {max(cpu):.1f})",
+            f"{count / one.cpu:,.0f}",
+            f"{count / one.seconds:,.0f}",
+            f"{one.first * 1000:,.0f} ms",
+            f"{one.kib / 1024:.1f} MiB",
+            f"{one.size / 1e6:.1f} MB" if one.size else "",
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+    ours = median["openprogram replays"]
     for peer in ("vcrpy (YAML) replays", "vcrpy (JSON) replays"):
-        faster, cheaper = found[peer].seconds / ours.seconds, found[peer].cpu / ours.cpu
-        share = f"{ours.kib / found[peer].kib:.2f} of it" if found[peer].kib > 1024 else ""
-        print(f"| {name} | ours to {peer} | {faster:.1f}× | 1/{cheaper:.1f} | | {share} | |", flush=True)
+        times, kib = median[peer].cpu / ours.cpu, median[peer].kib
+        memory = f"{ours.kib / kib:.2f} of it" if kib > 1024 else ""
+        print(f"| {name} | ours to {peer} | 1/{times:.1f} | {times:.1f}× | | | {memory} | |", flush=True)
 
 
 @contextmanager
@@ -88,23 +102,15 @@ def _server(name: str) -> Iterator[str]:
         server.stdin.close()
 
 
-def _measured(way: str, name: str, played: Session, url: str, path: Path) -> Found:
-    runs = []
-    for _ in range(1 if name == "large" else _RUNS):
-        if "record" in way:
-            path.unlink(missing_ok=True)
-        runs.append(_run(way, name, url, path))
-    expected = sum(isinstance(e, EventTextDelta | EventToolCallDelta) for answer in played.answers for e in answer)
-    assert all(run["deltas"] == expected for run in runs), f"{way}: {runs} are not {expected} deltas"
-    keys = ("seconds", "cpu", "first", "kib")
-    seconds, cpu, first, kib = (statistics.median(run[key] for run in runs) for key in keys)
-    return Found(seconds, cpu, first, kib, path.stat().st_size if path.exists() else 0)
-
-
-def _run(way: str, name: str, url: str, path: Path) -> dict[str, Any]:
+def _run(way: str, name: str, played: Session, url: str, path: Path) -> Run:
+    if "record" in way:
+        path.unlink(missing_ok=True)
     command = [sys.executable, "-m", "tests.benchmarks.peers.child", way, name, url, str(path)]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    return answer
+    run: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    expected = sum(isinstance(e, EventTextDelta | EventToolCallDelta) for answer in played.answers for e in answer)
+    assert run["deltas"] == expected, f"{way}: {run} are not {expected} deltas"
+    size = path.stat().st_size if path.exists() else 0
+    return Run(run["seconds"], run["cpu"], run["first"], run["kib"], size)
 
 
 if __name__ == "__main__":

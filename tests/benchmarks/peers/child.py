@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import anyio
 
@@ -29,6 +29,10 @@ from tests.benchmarks.workload import SESSIONS, Session, SessionProvider, sessio
 __all__ = ["WAYS"]
 
 
+#: What carries a piece of an answer: the SDK's word for it, and ours.
+_DELTAS: Final = frozenset({"content_block_delta", "text_delta", "toolcall_delta"})
+
+
 class Watch:
     """When the first event came, and how many deltas there were."""
 
@@ -41,10 +45,16 @@ class Watch:
         """Time from here on."""
         self._started, self._cpu_started = time.perf_counter(), time.process_time()
 
-    def event(self, *, is_delta: bool) -> None:
+    async def read(self, events: AsyncIterator[Any]) -> None:
+        """Read an answer to its end. The same for everybody, and as little beside it as can be."""
+        event, deltas = await anext(events), 0
         if self.first is None:
             self.first = self.seconds()
-        self.deltas += is_delta
+        deltas += event.type in _DELTAS
+        async for event in events:
+            if event.type in _DELTAS:
+                deltas += 1
+        self.deltas += deltas
 
     def seconds(self) -> float:
         return time.perf_counter() - self._started
@@ -64,9 +74,7 @@ async def _sdk(played: Session, url: str, cassette: AbstractContextManager[Any],
         watch.begin()
         with cassette:
             for context in played.contexts:
-                stream = await client.messages.create(model="bench-1", stream=True, **parameters(context))
-                async for event in stream:
-                    watch.event(is_delta=event.type == "content_block_delta")
+                await watch.read(await client.messages.create(model="bench-1", stream=True, **parameters(context)))
 
 
 async def sdk_live(played: Session, url: str, path: Path, watch: Watch) -> None:
@@ -94,9 +102,7 @@ async def vcr_replay(played: Session, url: str, path: Path, watch: Watch) -> Non
 async def _ours(played: Session, url: str, provider: ApiProvider, watch: Watch) -> None:
     model = Model(id="bench-1", api="anthropic-messages", provider="anthropic", base_url=url, max_tokens=4096)
     for context in played.contexts:
-        stream: AsyncIterator[Any] = provider.stream_simple(model, context)
-        async for event in stream:
-            watch.event(is_delta=event.type.endswith("_delta"))
+        await watch.read(provider.stream_simple(model, context))
 
 
 async def adapter_live(played: Session, url: str, path: Path, watch: Watch) -> None:
