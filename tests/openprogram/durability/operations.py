@@ -56,7 +56,7 @@ def intercepted(react: React) -> Iterator[None]:
     def react_to_ftruncate(descriptor: int, size: int) -> Any:
         return react(Operation(next(numbers), "ftruncate", descriptor, ftruncate, size=size))
 
-    os.write, os.writev = react_to_write, react_to_writev  # type: ignore[assignment]
+    os.write, os.writev = react_to_write, react_to_writev
     os.fsync, os.ftruncate = react_to_fsync, react_to_ftruncate  # type: ignore[assignment]
     try:
         yield
