@@ -55,16 +55,23 @@ _ALGORITHM: Final = re.compile(
     r"[-_]?\d{1,5}(?:[-_a-z]{0,3}|-[a-z]+)"
 )
 _NUMBERISH: Final = re.compile(
-    r"(?i)[-+]?[\d.,_:/-]+(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+[ul]{0,3}"
+    r"(?i)[-+]?[\d.,_:/-]++(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+[ul]{0,3}"
     r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d+(?:\.\d+)+[-+.\w]{0,12}|\d+/\d+"
 )
 _DIGEST: Final = re.compile(r"(?i)(?:sha\d{1,3}|md5)[:=-]")
+_KIND_WORDS: Final = "Key Token Array String Secret Password Bytes Type Config".split()
+#: Behind the letters of a name: it ends in one of these words, with more before it; a digit follows a `V`.
+_KINDS: Final = "|".join(rf"(?<=.{word})|(?<=.{word}V)(?=\d)" for word in _KIND_WORDS)
+# In what follows, no run of characters can be split in two ways: a value made for that would be tried in all of them,
+# which takes hours for one of 64 letters.
 _CODE: Final = re.compile(
     r"""(?x) [A-Za-z_][\w-]*(?:\??\.[A-Za-z_]\w*)+[;,)]*$     # self.token, mock.sentinel.token1
     | [A-Za-z_][\w.]{0,60}[(\[<]                     # getenv(…), Optional[…]
-    | [A-Z_]+[A-Z0-9_]*_[A-Z0-9_]+$                     # API_KEY_2
+    | [A-Z_][A-Z0-9]*+_[A-Z0-9_]++$                     # API_KEY_2
     | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
-    | [A-Z][A-Za-z]*\d*(?:[A-Z][a-z]*)*(?:Key|Token|Array|String|Secret|Password|Bytes|Type|Config)(?:V?\d)?[?;]?$
+    | [A-Z][A-Za-z]*+(?:\d++[A-Z][A-Za-z]*+)?(?:"""
+    + _KINDS
+    + r""")\d?[?;]?$   # RSAPrivateKeyV2
     | [A-Za-z][A-Za-z_-]{0,30}[:=]$
     | [A-Z]{2,6}-\d{1,3}$ | [\w-]+[ ][\w-]+=$                  # PKCS-12, GoogleLogin Auth=
     | \w*_(?:token|key|secret|password|passwd|value)s?$ | [a-z]+(?:-[a-z]+)*/[a-z]+$
@@ -74,7 +81,7 @@ _CODE: Final = re.compile(
 )
 _WORD_LIKE: Final = re.compile(
     r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+"
-    r"|(?:re|do|to|is|k|m|e)?(?:[A-Z]{1,6}[a-z]{2,}\d{0,3}|[a-z]{3,}\d{0,3}|Ed\d{3,5}"
+    r"|(?:re|do|to|is|k|m|e)?(?:[A-Z]{1,6}[a-z]{2,}+\d{0,3}+|[a-z]{3,}+\d{0,3}+|Ed\d{3,5}+"
     r"|(?:As|At|By|Id|In|Is|No|Of|On|Or|To|Up)(?![a-z])|[A-Z]{1,3}\d{1,4}(?=[A-Z]{1,6}[a-z]{2}|\Z)|V\d(?:alpha|beta)\d)+[A-Z]{0,4}"
 )
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")

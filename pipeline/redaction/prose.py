@@ -30,16 +30,21 @@ _REFUSED: Final = frozenset(
 _LEADING: Final = _CONNECTORS | _GIVEN | _REFUSED
 #: Words behind a name after which a value may come.
 LEADING_WORDS: Final = _LEADING | {"value", "val", "content"}
+#: So many of such words in a row are followed.
+_MAX_LEADS: Final = 6
 
 
 def _dull_words() -> str:
     """Words that lead to a value, then a word that is none: so it goes in most prose.
 
     Whatever of these the rule takes for the value, it is a short word in small letters, and those are never removed.
+    Of many words that lead on, the rule follows _MAX_LEADS and takes the next one, so nothing behind it is looked at.
     """
     of = "|".join(sorted(word for word in _OF & _LEADING if word.isascii()))
     leading = "|".join(sorted(word for word in _LEADING - _OF if word.isascii()))
-    return rf" (?:(?:(?:{of}) )++[a-z]{{1,15}} |(?:{leading}) )*+(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+[ ,;\n)<>]"
+    lead = rf"(?:(?:(?:{of}) ){{1,3}}+[a-z]{{1,15}} |(?:{leading}) )"
+    dull = rf"(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+[ ,;\n)<>]"
+    return f" {lead}{{0,{_MAX_LEADS}}}+(?:{dull}|{lead})"
 
 
 #: Behind a name and a blank, a text in which `value_in_prose` finds nothing, as it would find out slowly.
@@ -51,7 +56,7 @@ def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> S
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
     proof = Proof.NAMED if name.startswith("--") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
     expected = given = refused = False  # `expected`: whatever word comes next: "for bob"
-    for _ in range(6):
+    for _ in range(_MAX_LEADS):
         end = reader.run(_WORD, index, 16)
         word = reader.text[index:end].lower()
         if word not in _LEADING and not (expected and word):

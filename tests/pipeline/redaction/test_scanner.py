@@ -1,5 +1,8 @@
 """One machine for whole and streamed text: the cuts don't matter, once is enough, and work is linear."""
 
+import importlib
+import re
+import re._parser as sre  # type: ignore[import-not-found]  # the only one who knows how far an expression reaches
 import sys
 
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openprogram.pipeline.redaction import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.encoded import MAX_ENCODED
 from openprogram.pipeline.redaction.scanner import Scanner, scan_text
 from tests.pipeline.redaction.texts import FRAGMENTS, TEXTS, applied, cut_anywhere
 
@@ -148,7 +152,7 @@ _REPEATED = [
     ),
     *("values (", "$ cat token\n", "token%22%3A", "8Q~", "(password) values ("),
     *("key provided: ", "token not valid ", "SET PASSWORD FOR a ", "openssl -pass pass:", "sqlplus -a ", "http -a b:"),
-    *("пароль ", "?key=", "a,token\n", "key:\n\n", "Cookie: ", "token | a "),
+    *("пароль ", "?key=", "a,token\n", "key:\n\n", "Cookie: ", "token | a ", "sig de la", "token of my"),
 ]
 
 
@@ -173,6 +177,31 @@ def test_work_grows_no_faster_than_the_text(unit: str) -> None:
     short, long = (_steps(unit * (size // len(unit))) for size in (2_000, 16_000))
     assert long <= 9 * short + 200
     assert long <= 130 * 16_000 / len(unit) + 200
+
+
+#: Expressions without a longest match, for a text that is short already; `Reader.run` gives the others a limit.
+_FOR_SHORT_TEXTS = {
+    *("commands._LOGIN", "commands._PRINTS", "contexts._HEADING", "fields._HEADER_CELLS", "fields._PERCENT_CODE"),
+    *("gaps._CODE", "gaps._FORM", "gaps._GAP", "shapes._ATTRIBUTE", "shapes._VERSION"),
+}
+#: For the rest of a secret, no part of which is looked at twice.
+_FOR_A_REST = {"shapes._PEM_BODY"}
+_MODULES = "commands contexts encoded fields gaps lines prose reader search shapes values".split()
+
+
+def test_no_rule_looks_at_the_text_to_its_end() -> None:
+    """Calls can be counted, but not the characters that one call reads: `token of my` without end was 1 of them."""
+    unbounded = set()
+    for module in _MODULES:
+        for name, value in vars(importlib.import_module(f"openprogram.pipeline.redaction.{module}")).items():
+            if isinstance(value, re.Pattern) and not _ONE_RUN.fullmatch(value.pattern):
+                longest = sre.parse(value.pattern, value.flags).getwidth()[1]
+                unbounded |= {f"{module}.{name}"} if longest > MAX_ENCODED else set()
+    assert unbounded == _FOR_SHORT_TEXTS | _FOR_A_REST
+
+
+#: What `Reader.run` takes: one class of characters, repeated.
+_ONE_RUN = re.compile(r"(?:\[(?:\\.|[^\]\\])*\]|\(\?:\[ \\t\]\|%20\))\*")
 
 
 @pytest.mark.parametrize("unit", _REPEATED)
