@@ -53,7 +53,8 @@ def exclusive_writer(path: Path) -> Iterator[None]:
         _wait_for_lock(descriptor)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        with suppress(OSError):
+            os.close(descriptor)  # and with it the lock
 
 
 def _wait_for_lock(descriptor: int) -> None:
@@ -87,8 +88,10 @@ def replace_content(path: Path, content: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):  # what is told is the failure that led here
+            temporary.unlink()
+        raise
     _sync_folder(target.parent)
 
 

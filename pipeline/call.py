@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
 
 import anyio
 from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
@@ -160,8 +160,16 @@ class CallStream(Generic[T]):
     async def __anext__(self) -> T:
         """The next event. Raises what the call raised, as itself."""
         if not self._batch:
-            await self._fill()
+            self._batch.extend(await self._receive_batch())
         return self._batch.popleft()
+
+    async def next_batch(self) -> Batch[T]:
+        """The next events, one at least. Raises StopAsyncIteration: there are no more; or what the call raised."""
+        if not self._batch:
+            return await self._receive_batch()
+        batch = [*self._batch]
+        self._batch.clear()
+        return batch
 
     async def __aenter__(self) -> Self:
         """Begin the call, without waiting for an event."""
@@ -180,7 +188,7 @@ class CallStream(Generic[T]):
         # A consumer that is cancelled while it holds an event closes from its `finally` or `async with`.
         await self._end("cancelled" if isinstance(sys.exception(), asyncio.CancelledError) else "abandoned")
 
-    async def _fill(self) -> None:
+    async def _receive_batch(self) -> Batch[T]:
         if self._closed:
             raise StopAsyncIteration
         if self._receive is None:
@@ -196,8 +204,7 @@ class CallStream(Generic[T]):
             raise
         if batch is None:
             await self._finish()  # outside the handler: what the call raised has nothing to do with our stream's end
-        else:
-            self._batch.extend(batch)
+        return batch
 
     def _start(self) -> None:
         self._receive = self._host.start()
@@ -206,7 +213,7 @@ class CallStream(Generic[T]):
         self._finalizer = weakref.finalize(self, _dropped, loop, self._host, self._receive)
         self._finalizer.atexit = False
 
-    async def _finish(self) -> None:
+    async def _finish(self) -> NoReturn:
         """The stages are done; the host may still have a step to go."""
         try:
             await self._host.finished.wait()

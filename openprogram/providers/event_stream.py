@@ -4,13 +4,16 @@ Nothing here runs on its own. There is no task, and no cancel scope is open betw
 dropped, closed or cancelled at any position.
 """
 
-from collections.abc import AsyncIterator, Generator
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import suppress
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, Final, Self
 
 from anyio import move_on_after
 
+from openprogram.pipeline.call import CallStream
 from openprogram.pipeline.errors import StreamIncomplete
 from openprogram.providers.fold import Fold
 from openprogram.providers.types import AssistantMessage, AssistantMessageEvent, Model
@@ -22,6 +25,7 @@ __all__ = ["CLOSE_TIMEOUT_S", "EventStream", "as_event_stream"]
 CLOSE_TIMEOUT_S: Final = 5.0
 
 _TERMINAL: Final = frozenset({"done", "error"})
+_type: Final = attrgetter("type")
 
 
 class EventStream:
@@ -38,11 +42,13 @@ class EventStream:
 
     `source`: any async iterator of events. Its `aclose()`, where it has one, must be safe to call at any time and
     more than once. A source that is an async context manager is entered by `async with`, and its `aclose()` must be
-    all there is to leaving it.
+    all there is to leaving it. A CallStream is read in batches.
     """
 
     def __init__(self, source: AsyncIterator[AssistantMessageEvent], model: Model) -> None:
         self._source = source
+        self._batch: list[AssistantMessageEvent] = []  # as it came
+        self._ready: deque[AssistantMessageEvent] = deque()  # what is left of it to hand out
         self._fold = Fold(model.api, model.provider, model.id)
         self._event_count = 0
         self._closed = False
@@ -51,6 +57,7 @@ class EventStream:
     @property
     def partial(self) -> AssistantMessage:
         """The message folded from the events read so far; after the terminal event, its message."""
+        self._fold_read()
         return self._fold.partial
 
     def __aiter__(self) -> Self:
@@ -64,15 +71,18 @@ class EventStream:
         """
         if self._reading:
             raise RuntimeError("the stream is being read by another task already: one task reads at a time")
-        if self._closed:
-            raise StopAsyncIteration
+        if not self._ready:
+            await self._read(self._fill)
+        event = self._ready.popleft()
+        if not self._ready and event.type in _TERMINAL:
+            await self._read(self._close_source)
+        return event
+
+    async def _read(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do what has to be waited for before an event can be handed out; the stream ends where it fails."""
         self._reading = True
         try:
-            event = await anext(self._source)
-            self._fold.add(event)
-            self._event_count += 1
-            if event.type in _TERMINAL:  # a failing isinstance() of a pydantic model costs ten times as much
-                await self._close_source()
+            await step()
         except GeneratorExit:
             raise  # the event loop is gone with this wait: nothing can be awaited any more
         except BaseException:
@@ -80,7 +90,25 @@ class EventStream:
             raise
         finally:
             self._reading = False
-        return event
+
+    async def _fill(self) -> None:
+        if self._closed:
+            raise StopAsyncIteration
+        self._fold_read()
+        source = self._source
+        self._batch = await source.next_batch() if isinstance(source, CallStream) else [await anext(source)]
+        # A terminal event is always the last that is ready. By its type: a failing isinstance() of a pydantic model
+        # costs ten times as much.
+        if not _TERMINAL.isdisjoint(map(_type, self._batch)):
+            del self._batch[next(at for at, event in enumerate(self._batch, 1) if event.type in _TERMINAL) :]
+        self._ready.extend(self._batch)
+
+    def _fold_read(self) -> None:
+        """Many at once: an event that is handed out costs no step of the fold."""
+        count = len(self._batch) - len(self._ready)
+        self._fold.add_all(self._batch[:count])
+        del self._batch[:count]
+        self._event_count += count
 
     async def __aenter__(self) -> Self:
         enter = getattr(self._source, "__aenter__", None)
@@ -106,6 +134,7 @@ class EventStream:
     async def _final_message(self) -> AssistantMessage:
         async for _ in self:
             pass
+        self._fold_read()
         if self._fold.final is None:
             raise StreamIncomplete(event_count=self._event_count)
         return self._fold.final
@@ -124,6 +153,9 @@ class EventStream:
         if self._closed:
             return
         self._closed = True
+        self._fold_read()
+        self._batch.clear()
+        self._ready.clear()
         close = getattr(self._source, "aclose", None)
         if close is not None:
             # opened and left within this call: the scope is never open while the consumer has the control

@@ -1,14 +1,18 @@
 """The message that a stream of events adds up to, at any point of the stream.
 
 Events carry deltas only, so whoever wants the message so far folds them. They are collected, and folded when somebody
-looks: adding an event costs next to nothing, and the same at the end of a long answer as at its beginning.
+looks: adding an event costs next to nothing, and the same at the end of a long answer as at its beginning. Of deltas
+only the text is kept: an event is several hundred bytes, and the collector would look at each again and again.
 """
 
 import copy
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, assert_never
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeVar, assert_never
 
 from pydantic_core import from_json
 
@@ -96,6 +100,26 @@ class _ProviderBlock(_Block):
         return self.whole.model_copy(deep=True)
 
 
+_DELTA_BLOCKS: Final[dict[type, type[_Block]]] = {
+    EventTextDelta: _TextBlock,
+    EventThinkingDelta: _ThinkingBlock,
+    EventToolCallDelta: _ToolCallBlock,
+}
+_content_index: Final = attrgetter("content_index")
+_delta: Final = attrgetter("delta")
+
+#: Events that wait at most before only the text of deltas is kept of them.
+_WAITING: Final = 64
+
+
+class _Deltas(NamedTuple):
+    """Deltas of one block that followed each other, as the texts that they add to it."""
+
+    block: type[_Block]
+    content_index: int
+    pieces: list[str]
+
+
 class Fold:
     """Folds the events of one call into its message. `api`, `provider`, `model`: as in AssistantMessage.
 
@@ -106,15 +130,35 @@ class Fold:
 
     def __init__(self, api: str, provider: str, model: str) -> None:
         self._api, self._provider, self._model = api, provider, model
-        self._added: list[AssistantMessageEvent] = []  # since somebody looked
+        # Since somebody looked: what is packed, and behind it what is not yet.
+        self._packed: list[AssistantMessageEvent | _Deltas] = []
+        self._added: list[AssistantMessageEvent] = []
         self._blocks: dict[int, _Block] = {}
         self._final: AssistantMessage | None = None
 
     def add(self, event: AssistantMessageEvent) -> None:
         """Take the next event. Constant time, whatever came before."""
         self._added.append(event)
+        if len(self._added) >= _WAITING:
+            self._pack_added()
+
+    def add_all(self, events: Iterable[AssistantMessageEvent]) -> None:
+        """Take the next events."""
+        self._added.extend(events)
+        if len(self._added) >= _WAITING:
+            self._pack_added()
+
+    def _pack_added(self) -> None:
+        self._packed.extend(_packed(self._added))
+        self._added.clear()
 
     def _fold_added(self) -> None:
+        for packed in self._packed:
+            if isinstance(packed, _Deltas):
+                self._block(packed.content_index, packed.block).pieces.extend(packed.pieces)
+            else:
+                self._fold(packed)
+        self._packed.clear()
         for event in self._added:
             self._fold(event)
         self._added.clear()
@@ -180,6 +224,17 @@ class Fold:
         if not isinstance(block, kind):
             block = self._blocks[index] = kind()
         return block
+
+
+def _packed(events: Sequence[AssistantMessageEvent]) -> Iterable[AssistantMessageEvent | _Deltas]:
+    """The events, with deltas that follow each other taken together. Looks at nothing else and raises nothing."""
+    for kind, following in groupby(events, type):
+        block = _DELTA_BLOCKS.get(kind)  # by the exact type: a subclass may be more
+        if block is None:
+            yield from following
+        else:
+            for content_index, deltas in groupby(following, _content_index):
+                yield _Deltas(block, content_index, list(map(_delta, deltas)))
 
 
 def parse_partial_arguments(text: str) -> dict[str, Any]:

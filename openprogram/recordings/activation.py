@@ -1,6 +1,5 @@
 """Switching between off, record and replay, and saying what is in force. Applied at the next start of a program."""
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from openprogram.errors import RecordingRefused
 from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
-from openprogram.pipeline.log.files import file_errors
+from openprogram.pipeline.log.files import file_errors, is_there
 from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.matching.policy import EXACT, MatchingPolicy
 from openprogram.recordings.listing import is_active
@@ -57,7 +56,7 @@ def start_recording(home: Home, name: str, created_at: datetime, policy: Matchin
 
     def create_and_configure(raw: dict[str, object]) -> None:
         for taken in managed_paths(home, name):
-            if os.path.lexists(taken):
+            if is_there(taken):
                 raise _name_taken(taken, name, load_config(home))
         if _make_recordings_folder(home):
             created.append(path.parent)
@@ -159,7 +158,7 @@ def _count_for_replay(file: Path) -> int:
 def _count_for_appending(file: Path) -> int:
     """Recorded calls. Allowed: a missing file (the first call creates it), unfinished calls, a torn last line."""
     refuse_compressed(file)
-    if not os.path.lexists(file) and file.parent.is_dir():
+    if not is_there(file) and is_there(file.parent):
         return 0
     with survey(file) as found:
         if found.damage is not None and not found.interrupted:
@@ -176,7 +175,7 @@ def _make_recordings_folder(home: Home) -> bool:
             reason="the recordings folder is a symbolic link, and none is followed",
             next_step="Make it a folder, or set OPENPROGRAM_HOME to where the recordings should be.",
         )
-    is_new = not folder.exists()
+    is_new = not is_there(folder)
     with file_errors(folder, "create the recordings folder"):
         make_private_folder(folder)
     return is_new

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -72,11 +71,13 @@ def check_names(paths: Sequence[Path]) -> Iterator[Finding]:
 
 def check_file(path: Path) -> Iterator[Finding]:
     """What is wrong with one file: its first defect, and every place with a secret in it, by path and rule."""
+    told = None
     try:
         read_or_advise(path).close()
     except RecordingFileError as error:
-        yield Finding(path, "unreadable", error.reason, error.line_number, error.call_index, next_step=error.next_step)
-    with suppress(RecordingFileError):  # it can't be read, which is said already
+        told = error.reason
+        yield _unreadable(path, error)
+    try:
         for secret in find_secrets(path):
             places = f"{secret.places} places" if secret.places > 1 else "1 place"
             yield Finding(
@@ -88,3 +89,10 @@ def check_file(path: Path) -> Iterator[Finding]:
                 secret.field_path,
                 f"openprogram recordings redact {shlex.quote(str(path))} writes a cleaned file. Revoke what was found.",
             )
+    except RecordingFileError as error:
+        if error.reason != told:  # what wasn't looked at must not pass, nor be told twice
+            yield _unreadable(path, error)
+
+
+def _unreadable(path: Path, error: RecordingFileError) -> Finding:
+    return Finding(path, "unreadable", error.reason, error.line_number, error.call_index, next_step=error.next_step)

@@ -4,10 +4,9 @@ Only in the managed folder does the new file take the place of the old one. Else
 delete nothing there.
 """
 
-import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,8 +15,8 @@ from openprogram.config import LoadedConfig, Record, load_config
 from openprogram.errors import RecordingRefused
 from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors, is_at, open_existing, sync_folder
-from openprogram.pipeline.log.locks import LockRange, exclusive
+from openprogram.pipeline.log.files import file_errors, is_at, is_there, let_go, open_existing, reason_of, sync_folder
+from openprogram.pipeline.log.locks import LockRange, hold_exclusive
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX, is_compressed_name, missing_library
 from openprogram.recordings.listing import is_active, is_in_use
 from openprogram.recordings.names import find_recording, is_managed
@@ -83,7 +82,7 @@ def _library(path: Path) -> Iterator[None]:
 def _convert(home: Home, path: Path, target: Path, convert: _Convert, *, keep: bool) -> Conversion:
     removes = not keep and is_managed(home, path)
     _refuse(path, target, load_config(home), removes=removes)
-    with _removed(path) if removes else nullcontext():
+    with _removed(path, target) if removes else nullcontext():
         try:
             done = convert(path, target, event_check())
         except RecordingFileError as error:
@@ -92,7 +91,8 @@ def _convert(home: Home, path: Path, target: Path, convert: _Convert, *, keep: b
 
 
 def _refuse(path: Path, target: Path, config: LoadedConfig, *, removes: bool) -> None:
-    mode = path.lstat().st_mode
+    with file_errors(path, "look at it"):
+        mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
         raise RecordingRefused(path=path, reason="is a symbolic link", next_step="Name the file itself.")
     if not stat.S_ISREG(mode):
@@ -112,7 +112,7 @@ def _refuse(path: Path, target: Path, config: LoadedConfig, *, removes: bool) ->
             reason="is in use by a running process",
             next_step="End the program that records into it, then try again.",
         )
-    if os.path.lexists(target):
+    if is_there(target):
         raise RecordingRefused(
             path=target,
             reason="the file that would be written exists already",
@@ -121,18 +121,27 @@ def _refuse(path: Path, target: Path, config: LoadedConfig, *, removes: bool) ->
 
 
 @contextmanager
-def _removed(path: Path) -> Iterator[None]:
-    """Remove the file when the block has ended well. Until then nobody can begin to record into it.
+def _removed(path: Path, target: Path) -> Iterator[None]:
+    """Remove the file when the block has written `target`. Until then nobody can begin to record into it.
 
     Whoever waits for that finds out that the file is gone, and records nothing into it.
     """
     descriptor = open_existing(path, writing=True)
     try:
-        with file_errors(path, "replace"), exclusive(descriptor, LockRange.IN_USE):
-            yield
+        with file_errors(path, "replace"):
+            hold_exclusive(descriptor, LockRange.IN_USE)
+        yield
+        try:
             if not is_at(path, descriptor):
                 raise RecordingRefused(path=path, reason="another file of that name came meanwhile, and was kept")
             path.unlink()
+        except OSError as error:
+            raise RecordingFileError(
+                path=path,
+                reason=f"{target.name} was written and is whole, but this file can't be removed: {reason_of(error)}",
+                next_step="Both hold the same lines: delete one of them.",
+            ) from error
+        with suppress(OSError):  # a power cut may bring the name back, and both hold the same lines
             sync_folder(path)
     finally:
-        os.close(descriptor)
+        let_go(descriptor)  # and the lock with it

@@ -85,7 +85,7 @@ def describe(path: Path, call_index: int | None = None) -> Description:
     with survey(path) as found:
         return Description(
             path=path,
-            size_bytes=path.stat().st_size,
+            size_bytes=found.size_bytes,
             content_bytes=found.content_bytes,
             compressed=is_compressed_name(path),
             line_count=found.line_count,

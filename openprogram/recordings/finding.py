@@ -1,12 +1,14 @@
 """Which files a command that takes many means: ids, paths, and every recording below a folder."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from openprogram.errors import RecordingNotFound
 from openprogram.home import Home
+from openprogram.pipeline.log.files import file_errors
 from openprogram.recordings.listing import managed_files
 from openprogram.recordings.names import find_recording, recording_id
 
@@ -33,9 +35,14 @@ def find_all(home: Home, given: Iterable[str]) -> list[Path]:
 def recordings_below(folder: Path) -> Iterator[Path]:
     """Every file below the folder that is named as a recording, sorted; links to folders aren't followed.
 
-    Raises RecordingNotFound: there is no such folder, or one in it can't be read.
+    Raises RecordingNotFound: there is no such folder, or one in it can't be read. RecordingFileError: it can't be told.
     """
-    if not folder.is_dir():
+    with file_errors(folder, "search it"):
+        try:
+            is_folder = stat.S_ISDIR(folder.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+    if not is_folder:
         raise RecordingNotFound(f"{folder}: no such folder")
 
     def refuse(error: OSError) -> None:

@@ -1,14 +1,17 @@
 """The managed recordings, each with what a list shows of it."""
 
+import errno
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import assert_never
+from typing import Final, assert_never
 
 from openprogram.config import LoadedConfig, Off, Record, Replay
 from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.locks import in_use
 from openprogram.pipeline.log.source import is_compressed_name
 from openprogram.recordings.names import recording_id
@@ -17,18 +20,34 @@ from openprogram.recordings.reading import read_strictly
 __all__ = ["ListedRecording", "from_timestamp", "is_active", "is_in_use", "list_recordings", "managed_files"]
 
 
+_LEADS_NOWHERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+#: Not recorded into: what isn't there, a link, what can't be opened, what is no file, one without such locks.
+_NEVER_IN_USE: Final = _LEADS_NOWHERE | {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EISDIR,
+    errno.ENXIO,
+    errno.ENODEV,
+    errno.EINVAL,
+    errno.ENOLCK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+}
+
+
 @dataclass(frozen=True)
 class ListedRecording:
     """One managed file. `call_count`: None where it isn't valid, and `reason` says why it isn't.
 
-    `active`: the configuration records into it or replays it. `in_use`: a running process does.
+    `active`: the configuration records into it or replays it. `in_use`: a running process records into it.
+    `size_bytes`, `modified_at`, `in_use`: None where that can't be told, and `reason` says why it can't.
     """
 
     path: Path
-    size_bytes: int
-    modified_at: datetime
+    size_bytes: int | None
+    modified_at: datetime | None
     active: bool
-    in_use: bool
+    in_use: bool | None
     call_count: int | None
     reason: str | None
 
@@ -46,10 +65,14 @@ class ListedRecording:
 def managed_files(home: Home) -> list[Path]:
     """Every `*.jsonl` and `*.jsonl.zst` in the managed folder, symlinks and folders of that name included; sorted.
 
-    None is created.
+    None is created. Raises RecordingFileError: the folder can't be read.
     """
     folder = home.recordings_folder
-    return sorted(path for path in folder.iterdir() if recording_id(path) is not None) if folder.is_dir() else []
+    with file_errors(folder, "list the recordings"):
+        try:
+            return sorted(path for path in folder.iterdir() if recording_id(path) is not None)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
 
 def list_recordings(home: Home, config: LoadedConfig) -> list[ListedRecording]:
@@ -62,19 +85,23 @@ def list_recordings(home: Home, config: LoadedConfig) -> list[ListedRecording]:
 
 
 def _inspect(path: Path, config: LoadedConfig) -> ListedRecording:
-    status = path.lstat()
-    call_count, reason = None, None
+    status, used, call_count, reason = None, None, None, None
     try:
+        with file_errors(path, "look at it"):
+            status = path.lstat()
+        used = is_in_use(path)
         with read_strictly(path) as recording:
             call_count = recording.call_count
     except RecordingFileError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise error.__cause__ from None
         reason = str(error).removeprefix(str(path)).lstrip(":, ")
     return ListedRecording(
         path=path,
-        size_bytes=status.st_size,
-        modified_at=from_timestamp(status.st_mtime),
+        size_bytes=None if status is None else status.st_size,
+        modified_at=None if status is None else from_timestamp(status.st_mtime),
         active=is_active(path, config),
-        in_use=is_in_use(path),
+        in_use=used,
         call_count=call_count,
         reason=reason,
     )
@@ -86,17 +113,33 @@ def is_active(path: Path, config: LoadedConfig) -> bool:
         case Off():
             return False
         case Record(file) | Replay(file):
-            return file.absolute() == path or (path.exists() and file.exists() and path.samefile(file))
+            return file.absolute() == path or _is_same(path, file)
         case unreachable:
             assert_never(unreachable)
 
 
+def _is_same(path: Path, file: Path) -> bool:
+    with file_errors(path, "look at it"):
+        try:
+            return os.path.samestat(path.stat(), file.stat())
+        except OSError as error:
+            if error.errno in _LEADS_NOWHERE:
+                return False
+            raise
+
+
 def is_in_use(path: Path) -> bool:
-    """Whether a running process records into the file or replays it. What can't be opened isn't."""
-    try:
-        return in_use(path)
-    except OSError:
-        return False
+    """Whether a running process records into the file. Not one that this user can't open, or without such locks.
+
+    Raises RecordingFileError: that can't be told.
+    """
+    with file_errors(path, "see whether it is in use"):
+        try:
+            return in_use(path)
+        except OSError as error:
+            if error.errno in _NEVER_IN_USE:
+                return False
+            raise
 
 
 def from_timestamp(seconds: float) -> datetime:

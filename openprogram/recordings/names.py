@@ -8,6 +8,7 @@ from typing import Final
 
 from openprogram.errors import RecordingNotFound, RecordingRefused, UsageError
 from openprogram.home import Home
+from openprogram.pipeline.log.files import is_there
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
 
 __all__ = [
@@ -97,17 +98,17 @@ def find_recording(home: Home, given: str) -> Path:
     """The file that `given`, an id or a path, means; absolute. The file need not be a valid recording.
 
     With a separator it is a path. Otherwise it is the managed recording of that id or name, or a file in the current
-    folder. Raises RecordingNotFound: neither exists, or more than one does.
+    folder. Raises RecordingNotFound: neither exists, or more than one does. RecordingFileError: that can't be told.
     """
     _refuse_odd(given)
     if _is_path(given):
         path = Path(given).absolute()
-        if not os.path.lexists(path):
+        if not is_there(path):
             raise RecordingNotFound(f"{path}: no such file", next_step=_LIST)
         return path
     # By hand, a file may have come into the folder under a name that we wouldn't give: it counts all the same.
     managed, local = _find_named(home, given), Path(given).absolute()
-    if not os.path.lexists(local) or managed == local:
+    if not is_there(local) or managed == local:
         if managed is None:
             raise RecordingNotFound(
                 f"no recording {given!r} in {home.recordings_folder}, and no such file in the current folder",
@@ -139,7 +140,7 @@ def find_managed(home: Home, given: str) -> Path:
                 next_step="Commands delete nothing elsewhere. Delete the file yourself if you don't need it.",
             )
         path = home.recordings_folder / path.name
-        found = path if os.path.lexists(path) else None
+        found = path if is_there(path) else None
     else:
         found = _find_named(home, given)
     if found is None:
@@ -153,7 +154,7 @@ def _find_named(home: Home, given: str) -> Path | None:
         named: tuple[Path, ...] = (home.recordings_folder / given,)
     else:
         named = managed_paths(home, given)
-    found = [path for path in named if os.path.lexists(path)]
+    found = [path for path in named if is_there(path)]
     if len(found) > 1:
         raise RecordingNotFound(
             f"{given!r} is ambiguous: both a plain and a compressed recording are in {home.recordings_folder}",

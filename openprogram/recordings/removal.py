@@ -11,6 +11,8 @@ from pathlib import Path
 from openprogram.config import LoadedConfig, load_config
 from openprogram.errors import RecordingRefused
 from openprogram.home import Home
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import reason_of
 from openprogram.recordings.listing import from_timestamp, is_active, is_in_use, managed_files
 from openprogram.recordings.names import find_managed
 
@@ -51,7 +53,7 @@ def plan_delete(home: Home, given: str) -> RemovalPlan:
     """Delete the recording that `given`, an id or a path into the managed folder, means.
 
     Raises RecordingNotFound; RecordingRefused: outside the folder, a symlink, active or in use; ConfigError: which
-    recording is active can't be told.
+    recording is active can't be told. RecordingFileError: whether it is in use can't be told.
     """
     path = find_managed(home, given)
     config = load_config(home)
@@ -72,7 +74,10 @@ def plan_prune(home: Home, older_than: timedelta, now: datetime) -> RemovalPlan:
         removal = _removal(path)
         if now - removal.modified_at <= older_than:
             continue
-        reason = _why_kept(path, home, config)
+        try:
+            reason = _why_kept(path, home, config)
+        except RecordingFileError as error:
+            reason = error.reason
         if reason is None:
             removals.append(removal)
         else:
@@ -104,11 +109,14 @@ def _remove(path: Path, home: Home, config: LoadedConfig) -> str | None:
         if reason is None:
             path.unlink()
     except OSError as error:
-        return error.strerror or str(error)
+        return reason_of(error)
+    except RecordingFileError as error:
+        return error.reason
     return reason
 
 
 def _why_kept(path: Path, home: Home, config: LoadedConfig) -> str | None:
+    """Why it may not be deleted, or None. Raises OSError, RecordingFileError: that can't be told."""
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
         return "is a symbolic link"

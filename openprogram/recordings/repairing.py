@@ -1,6 +1,5 @@
 """Repairing a recording into a file beside it, and knowing when that is worth saying."""
 
-import os
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from openprogram.errors import RecordingRefused
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import is_there
 from openprogram.recordings.names import SUFFIX, recording_id
 from openprogram.recordings.reading import event_check, read_strictly, survey
 
@@ -40,7 +40,7 @@ def repair_beside(path: Path) -> "RepairReport | AlreadyWhole":
     with survey(path) as found:
         if found.damage is None:
             return AlreadyWhole(path, len(found.complete))
-        if is_repairable(found) and os.path.lexists(target):
+        if is_repairable(found) and is_there(target):
             raise RecordingRefused(
                 path=target,
                 reason="the file that the repair would write exists already",

@@ -1,6 +1,5 @@
 """What today's redaction sees in existing recordings, and a cleaned file beside one in which it sees something."""
 
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openprogram.errors import RecordingRefused
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors
+from openprogram.pipeline.log.files import file_errors, is_there
 from openprogram.pipeline.log.source import open_source
 from openprogram.recordings.names import SUFFIX, recording_id
 from openprogram.recordings.reading import event_check
@@ -57,7 +56,7 @@ def redact_beside(path: Path) -> Redaction | AlreadyClean:
     if next(find_secrets(path), None) is None:
         return AlreadyClean(path)
     target = path.with_name(f"{recording_id(path) or path.stem}.redacted{SUFFIX}")
-    if os.path.lexists(target):
+    if is_there(target):
         raise RecordingRefused(
             path=target,
             reason="the file that would be written exists already",

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue, NotJson
-from openprogram.pipeline.log.files import file_errors, write_whole
+from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CheckEvent,
@@ -23,7 +23,7 @@ from openprogram.pipeline.log.lines import (
     encode_request,
     encode_request_body,
 )
-from openprogram.pipeline.log.new_file import new_file
+from openprogram.pipeline.log.new_file import new_file, write_lines
 from openprogram.pipeline.log.reader import index_lines, parse_raw
 from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.secrets import scan_source
@@ -37,8 +37,6 @@ __all__ = ["TOMBSTONES", "Cleaned", "clean_recording"]
 #: The header's field that says which files this one was cleaned from, the oldest first.
 TOMBSTONES: Final = "redacted_from"
 
-#: Lines that are written at once.
-_LINES_PER_WRITE: Final = 256
 _CHANGED: Final = "the file changed while it was read"
 
 
@@ -64,10 +62,7 @@ def clean_recording(path: Path, target: Path, check_event: CheckEvent) -> Cleane
         digest = _digest(path, source)
         cleaner = _Cleaner(path, _new_header(path, target, header, digest), check_event)
         with new_file(target, like=path) as descriptor:
-            end = 0
-            for data in _gathered(cleaner.lines(source)):
-                write_whole(descriptor, [data], end)
-                end += len(data)
+            write_lines(descriptor, cleaner.lines(source))
             with file_errors(path, "read"):
                 if source.state() != before:
                     raise RecordingFileError(path=path, reason=_CHANGED)
@@ -97,17 +92,6 @@ def _digest(path: Path, source: ByteSource) -> str:
         for line in LineScan(source.reader()):
             digest.update(line.raw)
     return digest.hexdigest()
-
-
-def _gathered(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines, many to a write."""
-    pieces: list[bytes] = []
-    for line in lines:
-        pieces.append(line)
-        if len(pieces) == _LINES_PER_WRITE:
-            yield b"".join(pieces)
-            pieces.clear()
-    yield b"".join(pieces)
 
 
 def _check(target: Path, descriptor: int, check_event: CheckEvent) -> None:

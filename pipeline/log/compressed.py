@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from openprogram.pipeline.log.files import let_go
 from openprogram.pipeline.log.source import CompressionDefect, FileState, file_state
 
 if sys.version_info >= (3, 14):
@@ -66,7 +67,7 @@ class CompressedSource:
     def close(self) -> None:
         with self._lock:
             self._forward = None
-            os.close(self._descriptor)
+            let_go(self._descriptor)
 
 
 class _Frame:

@@ -63,31 +63,31 @@ def compress_recording(path: Path, target: Path, check_event: CheckEvent) -> Con
     Raises RecordingFileError: `path` isn't what the strict reader takes, or changes meanwhile; `target` exists or
     can't be written. Then no file is left.
     """
-    call_count, plain, compressed = _convert(path, target, check_event, _compressed, CompressedSource)
-    return Converted(call_count, plain, compressed)
+    call_count, plain_bytes, (_, compressed) = _convert(path, target, check_event, _compressed, CompressedSource)
+    return Converted(call_count, plain_bytes, compressed)
 
 
 def expand_recording(path: Path, target: Path, check_event: CheckEvent) -> Converted:
     """Write the compressed recording `path` as it was to the new file `target`. As `compress_recording`."""
-    call_count, plain, _ = _convert(path, target, check_event, _as_it_is, PlainSource)
-    return Converted(call_count, plain, path.stat().st_size)
+    call_count, plain_bytes, (compressed, _) = _convert(path, target, check_event, _as_it_is, PlainSource)
+    return Converted(call_count, plain_bytes, compressed)
 
 
 def _convert(
     path: Path, target: Path, check_event: CheckEvent, encode: _Encode, decoded: Callable[[int], ByteSource]
-) -> tuple[int, int, int]:
-    """Returns how many calls there are, and the bytes of the content and of the new file."""
+) -> tuple[int, int, tuple[int, int]]:
+    """Returns how many calls there are, the bytes of the content, and those of the old file and of the new one."""
     with closing(open_source(path)) as source:
         _, calls = index_lines(path, source, check_event)
         with file_errors(path, "read"):
-            content = _measure(source)
+            size, content = source.state().size, _measure(source)
         with new_file(target, like=path) as descriptor:
             end = _write(descriptor, path, encode(content, _pieces(path, source)))
             with closing(decoded(os.dup(descriptor))) as written:
                 index_lines(target, written, check_event)
                 if _measure(written).digest != content.digest:
                     raise RecordingFileError(path=path, reason="the file changed while it was read")
-    return len(calls), content.size, end
+    return len(calls), content.size, (size, end)
 
 
 def _write(descriptor: int, path: Path, encoded: Iterator[bytes]) -> int:

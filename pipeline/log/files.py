@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -17,8 +17,11 @@ __all__ = [
     "PathLike",
     "file_errors",
     "is_at",
+    "is_there",
+    "let_go",
     "open_existing",
     "open_or_create",
+    "reason_of",
     "remove_empty",
     "sync_folder",
     "write_whole",
@@ -47,7 +50,8 @@ _ROOM: Final = "Make room, or record on another device, and start again. Calls t
 _NEXT_STEPS: Final = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
-    errno.EIO: "The device did not take it: check it, or record on another. Calls that had ended before are on file.",
+    errno.EIO: "The device failed: check it, or record on another. Calls that had ended before are on file.",
+    errno.ESTALE: "The file system no longer knows the file: mount it anew. Calls that had ended before are on file.",
     errno.EROFS: "Record into a folder that can be written to.",
 }
 
@@ -58,10 +62,39 @@ def file_errors(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
         raise RecordingFileError(
-            path=path, reason=f"cannot {doing}: {reason}", next_step=_NEXT_STEPS.get(error.errno or 0)
+            path=path, reason=f"cannot {doing}: {reason_of(error)}", next_step=_NEXT_STEPS.get(error.errno or 0)
         ) from error
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says, in our words where we have some."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+def is_there(path: Path) -> bool:
+    """Whether the path names anything, be it a link to nothing. Raises RecordingFileError: that can't be told.
+
+    `os.path.lexists` says no then, and a device that fails would pass for a file that isn't there.
+    """
+    with file_errors(path, "look for it"):
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except ValueError:  # a NUL or a lone surrogate in the name
+            return False
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return False
+            raise
+    return True
+
+
+def let_go(descriptor: int) -> None:
+    """Close it. A failure is none of ours: what must stay was synced before, and nobody was told of more."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def open_existing(path: Path, *, writing: bool = False) -> int:
@@ -88,13 +121,17 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(descriptor)
     finally:
-        os.close(descriptor)
+        let_go(descriptor)
 
 
 def remove_empty(path: Path, descriptor: int) -> None:
-    """Leave no file where none was. One that another process put there, or has begun to record into, stays."""
-    if os.fstat(descriptor).st_size == 0 and is_at(path, descriptor):
-        path.unlink()
+    """Leave no file where none was. One that another process put there, or has begun to record into, stays.
+
+    Raises nothing: what is told is the failure that led here, and an empty file is in nobody's way.
+    """
+    with suppress(OSError):
+        if os.fstat(descriptor).st_size == 0 and is_at(path, descriptor):
+            path.unlink()
 
 
 def is_at(path: Path, descriptor: int) -> bool | None:
@@ -139,8 +176,12 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _regular(descriptor: int, path: Path) -> int:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        raise RecordingFileError(path=path, reason="is a folder" if stat.S_ISDIR(mode) else "is not a regular file")
+    try:
+        with file_errors(path, "open"):
+            mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise RecordingFileError(path=path, reason="is a folder" if stat.S_ISDIR(mode) else "is not a regular file")
+    except BaseException:
+        let_go(descriptor)
+        raise
     return descriptor

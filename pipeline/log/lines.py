@@ -8,8 +8,7 @@
 Written in this key order, so that recordings diff well; read in any. Source: docs/format/v1.md.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
 
@@ -21,6 +20,7 @@ from openprogram.pipeline.json_value import (
     to_json_value,
     to_line,
 )
+from openprogram.pipeline.log.event_lines import EVENT_PREFIX, cut_event
 from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy, PolicyError
 
@@ -32,7 +32,6 @@ __all__ = [
     "CheckEvent",
     "CleanEvent",
     "CleanRequest",
-    "Deltas",
     "EventLine",
     "HeaderLine",
     "Line",
@@ -42,13 +41,11 @@ __all__ = [
     "UnknownPolicy",
     "WrongVersion",
     "accept_any_event",
-    "canonical_payloads",
     "encode_call_end",
     "encode_event",
     "encode_header",
     "encode_request",
     "encode_request_body",
-    "find_deltas",
     "load_payload",
     "parse_line",
 ]
@@ -117,16 +114,6 @@ class CallEndLine(NamedTuple):
 
 
 Line: TypeAlias = HeaderLine | RequestLine | EventLine | CallEndLine
-
-
-class Deltas(NamedTuple):
-    """Event lines that follow each other, all deltas of one type of one call, their event_index rising by one."""
-
-    call_index: int
-    first_index: int
-    next_index: int  #: behind the last
-    end: int  #: where the last line ends in the block
-    delta_type: str
 
 
 # ---- writing
@@ -214,18 +201,6 @@ def _encode(line: dict[str, JsonValue], content: dict[str, JsonValue], depth: in
 
 # ---- reading
 
-#: How `encode_event` begins a line: such a line has no duplicate key at its own level once its payload parses alone.
-_CANONICAL_START: Final = b'{"type":"event","call_index":%d,"event_index":'
-_EVENT_PREFIX: Final = re.compile(
-    rb'\{"type":"event","call_index":(0|[1-9][0-9]{0,14}),"event_index":(0|[1-9][0-9]{0,14}),"event":'
-)
-#: All of a line that holds a delta, spelled as `encode_event` does; that it is UTF-8 is for others to see.
-_DELTA: Final = re.compile(
-    _EVENT_PREFIX.pattern
-    + rb'\{"type":"([a-z_]+)","content_index":(?:0|[1-9][0-9]{0,14}),"delta":'
-    + rb'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"\}\}\r?\n'
-)
-
 
 def accept_any_event(_event: dict[str, Any]) -> None:
     """The CheckEvent of those to whom the vocabulary doesn't matter: the writer's bookkeeping, a re-read."""
@@ -237,64 +212,16 @@ def parse_line(raw: bytes, check_event: CheckEvent) -> Line:
     Strict JSON: no NaN or Infinity, no duplicate key at the line's own level, no deeper than MAX_DEPTH.
     Raises LineDefect.
     """
-    prefix = _EVENT_PREFIX.match(raw)
+    prefix = EVENT_PREFIX.match(raw)
     if prefix is None:
         return _interpret(load_line(raw), check_event)
     call_index = int(prefix[1])
     try:
-        event = load_payload(_cut(raw, prefix.end()))
+        event = load_payload(cut_event(raw, prefix.end()))
     except LineDefect:
         # Either it isn't JSON, or more follows the event; the whole line tells which, and at which column.
         return _interpret(_load_line_of(call_index, raw), check_event)
     return EventLine(call_index, int(prefix[2]), _checked_event(event, call_index, check_event))
-
-
-def find_deltas(block: bytes, at: int) -> Deltas | None:
-    """The deltas that stand at `at` in the block, as many as there are, or None where there is none.
-
-    Each is a line that `parse_line` takes, where its type is one of the vocabulary. They are the commonest lines by
-    far, and one expression over the whole line costs a third of parsing it.
-    """
-    found = _DELTA.match(block, at)
-    if found is None:
-        return None
-    call_index, first, delta_type = found.groups()
-    index, end = int(first), at
-    while found is not None and found[1] == call_index and int(found[2]) == index and found[3] == delta_type:
-        index, end = index + 1, found.end()
-        found = _DELTA.match(block, end)
-    try:
-        block[at:end].decode()
-    except UnicodeDecodeError:
-        return None
-    return Deltas(int(call_index), int(first), index, end, delta_type.decode())
-
-
-def canonical_payloads(lines: Sequence[bytes], call_index: int, first_index: int) -> list[bytes]:
-    """The JSON texts of a call's events, in lines that were canonical and followed each other when they were parsed.
-
-    Raises LineDefect: one isn't, or it isn't this event's.
-    """
-    payloads = []
-    start = _CANONICAL_START % call_index
-    for event_index, line in enumerate(lines, first_index):
-        prefix = b'%b%d,"event":' % (start, event_index)
-        if not line.startswith(prefix):
-            raise LineDefect(f"event {event_index} is no longer where it was", call_index)
-        payloads.append(line[len(prefix) : -1] if line.endswith(b"}") else _cut(line, len(prefix)))
-    return payloads
-
-
-def _cut(raw: bytes, start: int) -> bytes:
-    """What stands between the prefix and the line's closing brace."""
-    end = len(raw)
-    if raw[end - 1 :] == LINE_END:
-        end -= 1
-    if raw[end - 1 : end] == b"\r":
-        end -= 1
-    if raw[end - 1 : end] != b"}":
-        raise LineDefect("not valid JSON: the line is cut off")
-    return raw[start : end - 1]
 
 
 def _load_line_of(call_index: int, raw: bytes) -> dict[str, Any]:

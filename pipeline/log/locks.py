@@ -12,12 +12,12 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
-__all__ = ["LockRange", "exclusive", "hold_shared", "in_use"]
+__all__ = ["LockRange", "exclusive", "hold_exclusive", "hold_shared", "in_use"]
 
 #: Seconds to wait for another process's single write before giving up: it was stopped in the middle of one.
 _PATIENCE_S: Final = 30.0
@@ -59,13 +59,18 @@ def hold_shared(descriptor: int) -> None:
     _patiently(lambda: _set(descriptor, fcntl.F_RDLCK, LockRange.IN_USE))
 
 
+def hold_exclusive(descriptor: int, what: LockRange) -> None:
+    """Hold the lock alone, until the descriptor is closed. It must be open for writing. Raises as `exclusive`."""
+    _patiently(lambda: _set(descriptor, fcntl.F_WRLCK, what))
+
+
 @contextmanager
 def exclusive(descriptor: int, what: LockRange) -> Iterator[None]:
     """Hold the lock alone. The descriptor must be open for writing.
 
     Raises OSError (EAGAIN): another process held it for longer than the patience here.
     """
-    _patiently(lambda: _set(descriptor, fcntl.F_WRLCK, what))
+    hold_exclusive(descriptor, what)
     try:
         yield
     finally:
@@ -79,7 +84,8 @@ def in_use(path: Path) -> bool:
         answer = fcntl.fcntl(descriptor, _GET, _flock(fcntl.F_WRLCK, LockRange.IN_USE))
         return _kind(answer) != fcntl.F_UNLCK
     finally:
-        os.close(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
 
 
 def _set(descriptor: int, kind: int, what: LockRange) -> None:

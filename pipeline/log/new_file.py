@@ -3,18 +3,21 @@
 import glob
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors, sync_folder
+from openprogram.pipeline.log.files import file_errors, let_go, sync_folder, write_whole
 from openprogram.pipeline.log.locks import hold_shared, in_use
 
-__all__ = ["new_file"]
+__all__ = ["new_file", "write_lines"]
 
 _PARTIAL: Final = ".partial"
+
+#: Bytes of lines that are gathered for one write; a line is never cut.
+_WRITE_BYTES: Final = 1 << 20
 
 
 @contextmanager
@@ -35,10 +38,34 @@ def new_file(target: Path, *, like: Path) -> Iterator[int]:
             os.link(name, target)  # a rename would replace a file that has come there meanwhile
         except FileExistsError:
             raise RecordingFileError(path=target, reason="the file exists already") from None
+        except FileNotFoundError as error:  # it was taken for what a killed process had left, before it was locked
+            raise RecordingFileError(
+                path=target, reason="another process is writing the same file", next_step="Try again when it is done."
+            ) from error
         finally:
-            os.close(descriptor)
-            Path(name).unlink(missing_ok=True)
-        sync_folder(target)
+            let_go(descriptor)
+            with suppress(OSError):  # what can't be removed is in nobody's way, and goes with the next attempt
+                Path(name).unlink()
+        try:
+            sync_folder(target)
+        except BaseException:
+            with suppress(OSError):
+                target.unlink()  # whole, but nobody is told of it
+            raise
+
+
+def write_lines(descriptor: int, lines: Iterable[bytes]) -> None:
+    """Write a new file's content, many lines at a time. Raises OSError, and what `lines` raises."""
+    pieces: list[bytes] = []
+    end = size = 0
+    for line in lines:
+        pieces.append(line)
+        size += len(line)
+        if size >= _WRITE_BYTES:
+            write_whole(descriptor, pieces, end)
+            end, size = end + size, 0
+            pieces.clear()
+    write_whole(descriptor, pieces, end)
 
 
 def _remove_left_behind(target: Path) -> None:

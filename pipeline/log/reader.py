@@ -9,7 +9,8 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
-from openprogram.pipeline.log.files import PathLike, file_errors
+from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas
+from openprogram.pipeline.log.files import PathLike, file_errors, reason_of
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
     CallEndLine,
@@ -21,14 +22,12 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
-    canonical_payloads,
-    find_deltas,
     parse_line,
 )
 from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, is_conflict_marker, take_one_side, told
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import LineScan, RawLine
-from openprogram.pipeline.log.source import ByteSource, FileState, open_source
+from openprogram.pipeline.log.source import ByteSource, CompressionDefect, FileState, open_source
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy
 
@@ -191,13 +190,16 @@ class Recording:
 
 @contextmanager
 def unchanged(path: Path, summary: CallSummary) -> Iterator[None]:
-    """Names the file and the call where bytes that were whole when they were indexed no longer are."""
+    """Names file and call where bytes that were whole when they were indexed no longer are, or can't be read."""
     try:
         yield
     except (LineDefect, OSError) as error:
+        reason = f"the file changed after it was opened: {error}"
+        if isinstance(error, OSError) and not isinstance(error, CompressionDefect):
+            reason = f"cannot read: {reason_of(error)}"
         raise RecordingFileError(
             path=path,
-            reason=f"the file changed after it was opened: {error}",
+            reason=reason,
             line_number=summary.line_number,
             call_index=summary.call_index,
         ) from error

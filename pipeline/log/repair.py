@@ -1,19 +1,31 @@
 """A new recording from the whole calls of a damaged one. The damaged file stays as it is."""
 
+import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.json_value import NotJson
 from openprogram.pipeline.log.files import PathLike
-from openprogram.pipeline.log.lines import CheckEvent, CleanEvent, CleanRequest
+from openprogram.pipeline.log.lines import (
+    CheckEvent,
+    CleanEvent,
+    CleanRequest,
+    encode_call_end,
+    encode_event,
+    encode_request,
+    encode_request_body,
+)
 from openprogram.pipeline.log.merged import take_one_side
-from openprogram.pipeline.log.reader import CallSummary
+from openprogram.pipeline.log.new_file import new_file, write_lines
+from openprogram.pipeline.log.reader import CallSummary, index_lines
+from openprogram.pipeline.log.source import PlainSource
 from openprogram.pipeline.log.survey import LeftOut, Survey, survey_recording
-from openprogram.pipeline.log.writer import RecordingSink, create_recording
-from openprogram.pipeline.streams import EVENTS_PER_BATCH
+from openprogram.pipeline.log.writer import encode_new_header
 
 __all__ = ["RepairReport", "repair_recording"]
 
@@ -35,8 +47,8 @@ class RepairReport:
 def repair_recording(path: PathLike, target: PathLike, check_event: CheckEvent) -> RepairReport:
     """Copy the complete calls of `path` to the new file `target`, renumbered from 0. Never overwrites.
 
-    Raises RecordingFileError: `path` can't be read, is no recording at all, or is what git made of two; `target` exists
-    or can't be written, and then no file is left there.
+    The new file has its name when it is whole, read strictly and on disk. Raises RecordingFileError: `path` can't be
+    read, is no recording at all, or is what git made of two; `target` exists or can't be written. Then no file is left.
     """
     target = Path(target)
     with survey_recording(path, check_event) as survey:
@@ -45,30 +57,30 @@ def repair_recording(path: PathLike, target: PathLike, check_event: CheckEvent) 
         if survey.header is None and not survey.complete:
             # Nothing in it says that it ever was one, or it is of another version.
             raise _hopeless(survey)
-        create_recording(target, _optional_fields(survey.header or {}))
-        try:
-            _copy(survey, target)
-        except BaseException:
-            target.unlink(missing_ok=True)
-            raise
+        header = encode_new_header(_optional_fields(survey.header or {}))
+        with new_file(target, like=survey.path) as descriptor:
+            write_lines(descriptor, chain([header], _lines(survey)))
+            with closing(PlainSource(os.dup(descriptor))) as written:
+                index_lines(target, written, check_event)
         kept = [call.call_index for call in survey.complete]
         return RepairReport(target, kept, survey.left_out, survey.damage)
 
 
-def _copy(survey: Survey, target: Path) -> None:
-    with RecordingSink(target) as sink:
-        for call in survey.complete:
-            writer = sink.begin_call(CleanRequest(survey.request(call)))
-            for batch in _batches(survey, call):
-                writer.write(batch)
-            writer.end(call.outcome, call.error)
-        sink.sync()
+def _lines(survey: Survey) -> Iterator[bytes]:
+    for call_index, call in enumerate(survey.complete):
+        try:
+            yield from _call_lines(survey, call_index, call)
+        except NotJson as error:  # spelled in our way, a line may be longer than it was, and it has a limit
+            raise RecordingFileError(
+                path=survey.path, reason=f"it can't be written: {error}", line_number=call.line_number
+            ) from None
 
 
-def _batches(survey: Survey, call: CallSummary) -> Iterator[list[CleanEvent]]:
-    events = iter(survey.events(call))
-    while batch := [CleanEvent(event) for event in islice(events, EVENTS_PER_BATCH)]:
-        yield batch
+def _call_lines(survey: Survey, call_index: int, call: CallSummary) -> Iterator[bytes]:
+    yield encode_request(call_index, encode_request_body(CleanRequest(survey.request(call))))
+    for event_index, event in enumerate(survey.events(call)):
+        yield encode_event(call_index, event_index, CleanEvent(event))
+    yield encode_call_end(call_index, call.event_count, call.outcome, call.error)
 
 
 def _optional_fields(header: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors, open_existing
+from openprogram.pipeline.log.files import file_errors, let_go, open_existing
 from openprogram.pipeline.log.scan import read_from, read_range
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class PlainSource:
         return file_state(self._descriptor)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        let_go(self._descriptor)
 
 
 def recording_name(path: Path) -> str:
@@ -132,7 +132,7 @@ def open_source(path: Path) -> ByteSource:
             )
         return PlainSource(descriptor)
     except BaseException:
-        os.close(descriptor)
+        let_go(descriptor)
         raise
 
 

@@ -46,7 +46,7 @@ class Survey:
     `left_out`: the others; `damage`: the first defect in the file, or None where the strict reader would take it;
     `interrupted`: the only damage is what a killed writer leaves, calls without an end and a last line without
     one, and so the file may be recorded into; `merged`: git's conflict markers are in it, and no call can be believed;
-    `line_count`, `content_bytes`: lines, and their bytes uncompressed.
+    `line_count`, `content_bytes`: lines, and their bytes uncompressed; `size_bytes`: of the file as it is.
     """
 
     def __init__(self, path: Path, source: ByteSource) -> None:
@@ -59,6 +59,7 @@ class Survey:
         self.merged = False
         self.line_count = 0
         self.content_bytes = 0
+        self.size_bytes = 0
         self._source = source
         self._close = weakref.finalize(self, source.close)
 
@@ -100,6 +101,7 @@ def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
     survey = Survey(path, open_source(path))
     surveyor = _Surveyor(survey)
     with file_errors(path, "read"):
+        survey.size_bytes = survey._source.state().size
         for raw in _lines_before_damage(survey._source, surveyor):
             survey.line_count, survey.content_bytes = raw.number, raw.end
             try:

@@ -14,6 +14,7 @@ from openprogram.pipeline.log.files import (
     PathLike,
     file_errors,
     is_at,
+    let_go,
     open_existing,
     open_or_create,
     remove_empty,
@@ -37,7 +38,7 @@ from openprogram.pipeline.log.lines import (
     encode_request,
     encode_request_body,
 )
-from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
+from openprogram.pipeline.log.locks import LockRange, exclusive, hold_exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import LineScan, read_from
@@ -70,14 +71,15 @@ def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> Non
         if not is_new:
             raise RecordingFileError(path=path, reason="the file exists already")
         try:
-            with file_errors(path, "lock"), exclusive(descriptor, LockRange.APPEND):
+            with file_errors(path, "lock"):
+                hold_exclusive(descriptor, LockRange.APPEND)
                 if os.fstat(descriptor).st_size == 0:  # else a sink has found the new file and begun it
                     _write_header(path, descriptor, header)
         except BaseException:
             remove_empty(path, descriptor)
             raise
     finally:
-        os.close(descriptor)
+        let_go(descriptor)  # and the lock with it
 
 
 class RecordingSink:
@@ -183,7 +185,7 @@ class RecordingSink:
                 self._refuse_replaced(descriptor)
                 self._refuse_cut(descriptor, end)
             finally:
-                os.close(descriptor)
+                let_go(descriptor)
 
     def close(self) -> None:
         """Let the file go; safe to call twice. Calls still running then fail to write."""
@@ -223,7 +225,7 @@ class RecordingSink:
 
     def _hold(self) -> None:
         self._pid = os.getpid()
-        self._release = weakref.finalize(self, os.close, self._descriptor)
+        self._release = weakref.finalize(self, let_go, self._descriptor)
 
     @contextmanager
     def _appending(self, doing: str) -> Iterator[None]:

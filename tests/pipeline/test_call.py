@@ -124,6 +124,16 @@ async def test_batches_come_out_as_single_items() -> None:
     assert [item async for item in CallStream(_three)] == [1, 2, 3]
 
 
+async def test_batches_come_out_as_they_are_or_as_what_is_left_of_them() -> None:
+    stream = CallStream(_three)
+    assert await stream.next_batch() == [1]
+    assert await anext(stream) == 2
+    assert await stream.next_batch() == [3]
+    for _ in range(2):
+        with pytest.raises(StopAsyncIteration):
+            await stream.next_batch()
+
+
 async def test_nothing_runs_before_the_first_iteration() -> None:
     started = []
 

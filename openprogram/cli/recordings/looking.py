@@ -33,8 +33,8 @@ def list_all(as_json: Annotated[bool, typer.Option("--json", help="Machine-reada
             (
                 recording.id,
                 "-" if recording.call_count is None else str(recording.call_count),
-                show_size(recording.size_bytes),
-                show_time(recording.modified_at),
+                "-" if recording.size_bytes is None else show_size(recording.size_bytes),
+                "-" if recording.modified_at is None else show_time(recording.modified_at),
                 _state(recording),
             )
             for recording in listed
@@ -59,7 +59,7 @@ def _listed_fields(recording: "ListedRecording") -> dict[str, Any]:
         "call_count": recording.call_count,
         "size_bytes": recording.size_bytes,
         "compressed": recording.compressed,
-        "modified_at": recording.modified_at.isoformat(),
+        "modified_at": None if recording.modified_at is None else recording.modified_at.isoformat(),
         "valid": recording.reason is None,
         "reason": recording.reason,
         "active": recording.active,

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
 from types import TracebackType
 from typing import Self
@@ -9,7 +10,9 @@ from typing import Self
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from anyio.streams.memory import MemoryObjectSendStream
 
+from openprogram.pipeline.call import CallHost, CallStream
 from openprogram.pipeline.errors import StreamIncomplete
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
@@ -291,6 +294,107 @@ async def test_a_plain_iterator_without_aclose_will_do() -> None:
 
     stream = EventStream(Bare(), MODEL)
     assert await stream is MESSAGE
+
+
+# ---- a source that gives many events at once
+
+
+class Batches:
+    """A call whose events come in these batches. `log`: how it ended."""
+
+    def __init__(self, *batches: list[AssistantMessageEvent], ends_with: Exception | None = None) -> None:
+        self.batches, self.ends_with = [[*batch] for batch in batches], ends_with
+        self.log: list[str | None] = []
+
+    async def _work(
+        self, send: MemoryObjectSendStream[list[AssistantMessageEvent]], host: CallHost[AssistantMessageEvent]
+    ) -> None:
+        await host.begun()
+        try:
+            while self.batches:
+                await send.send(self.batches.pop(0))
+            if self.ends_with is not None:
+                raise self.ends_with
+        finally:
+            self.log.append(host.leaving)
+
+    def stream(self) -> EventStream:
+        return EventStream(CallStream(self._work), MODEL)
+
+
+CUTS = [[[*TEXT, DONE]], [TEXT, [DONE]], [TEXT[:2], TEXT[2:3], [*TEXT[3:], DONE]], [[event] for event in (*TEXT, DONE)]]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("position", range(len(TEXT) + 2))
+async def test_a_batch_is_handed_out_as_its_events_are_read(
+    cut: list[list[AssistantMessageEvent]], position: int
+) -> None:
+    """The same events, message so far, count and end, wherever the batches are cut and the reader leaves."""
+    batches, single = Batches(*cut), EventStream(Source(*TEXT, DONE).generate(), MODEL)
+    stream = batches.stream()
+    for _ in range(position):
+        assert await anext(stream) is await anext(single)
+        assert stream.partial == single.partial
+    await stream.aclose()
+    assert stream.partial == single.partial
+    assert [event async for event in stream] == []
+    if position <= len(TEXT):
+        with pytest.raises(StreamIncomplete) as failure:
+            await stream
+        assert failure.value.event_count == position
+    else:
+        assert await stream is MESSAGE
+    assert batches.log == ([] if position == 0 else batches.log[:1])
+
+
+async def test_nothing_behind_the_terminal_event_of_a_batch_is_handed_out_or_folded() -> None:
+    batches = Batches([*TEXT, DONE, *TEXT, EventError(reason="error", error=FAILED)], TEXT)
+    stream = batches.stream()
+    assert [event async for event in stream] == [*TEXT, DONE]
+    assert stream.partial is MESSAGE
+    assert await stream is MESSAGE
+    assert batches.log == ["abandoned"]
+
+
+async def test_a_failure_comes_behind_the_events_of_the_batch_before_it() -> None:
+    failure = ZeroDivisionError("afterwards")
+    stream = Batches(TEXT, ends_with=failure).stream()
+    assert [await anext(stream) for _ in TEXT] == TEXT
+    with pytest.raises(ZeroDivisionError) as raised:
+        await anext(stream)
+    assert raised.value is failure
+    assert stream.partial.text == "ab"
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+
+
+@pytest.mark.parametrize("position", range(1, len(TEXT) + 1))
+async def test_a_stream_dropped_in_a_batch_is_noticed_without_the_collector(position: int) -> None:
+    batches = Batches(TEXT, [DONE])
+    stream = batches.stream()
+    for _ in range(position):
+        await anext(stream)
+    gc.disable()
+    try:
+        del stream
+        await anyio.wait_all_tasks_blocked()
+    finally:
+        gc.enable()
+    assert batches.log == ["abandoned"]
+
+
+async def test_an_event_that_was_handed_out_long_ago_is_let_go() -> None:
+    deltas: list[AssistantMessageEvent] = [EventTextDelta(content_index=0, delta=str(n)) for n in range(1000)]
+    dropped = weakref.ref(deltas[0])
+    stream = Batches(deltas[:500], deltas[500:], [DONE]).stream()
+    text = "".join(str(n) for n in range(1000))
+    deltas.clear()
+    for _ in range(1000):
+        await anext(stream)
+    assert stream.partial.text == text
+    assert dropped() is None, "a long answer is not kept as its events"
+    await stream.aclose()
 
 
 async def test_entering_begins_a_source_that_can_be_entered() -> None:

@@ -1,6 +1,7 @@
 """The message is the fold of its events (design: "Events are deltas; the message is their fold")."""
 
 import json
+import weakref
 from typing import Any
 
 import pytest
@@ -131,6 +132,60 @@ def test_looking_at_every_position_changes_nothing(
         fold.add(event)
         assert fold.partial == fold.partial
     assert fold.partial == whole
+
+
+@given(st.data())
+def test_events_added_many_at_once_fold_as_each_by_itself(data: st.DataObject) -> None:
+    """However many, wherever cut, whoever looks: only the text of deltas that wait for long is kept."""
+    events: list[AssistantMessageEvent] = []
+    for block in data.draw(st.lists(any_block, max_size=3)):
+        events += data.draw(block_events(data.draw(st.integers(0, 1)), block)) * data.draw(st.sampled_from([1, 2, 40]))
+    if data.draw(st.booleans()):
+        events = data.draw(st.permutations(events))
+    events += data.draw(st.sampled_from([[], [EventDone(reason="stop", message=message([]))]]))
+    one, many = folded(), folded()
+    while events:
+        count = data.draw(st.sampled_from([1, 2, 63, 64, 65, 200]))
+        for event in events[:count]:
+            one.add(event)
+            one.partial  # noqa: B018 - folds it at once
+        many.add_all(events[:count])
+        del events[:count]
+        if data.draw(st.booleans()):
+            assert many.partial == one.partial
+    assert many.partial == one.partial
+    assert many.final is one.final
+
+
+@pytest.mark.parametrize("at_once", [1, 100])
+def test_of_a_delta_that_was_added_long_ago_only_the_text_is_kept(at_once: int) -> None:
+    fold, first = folded(), EventTextDelta(content_index=0, delta="first ")
+    seen = weakref.ref(first)
+    waiting: list[AssistantMessageEvent] = [first, *(EventTextDelta(content_index=0, delta="a") for _ in range(99))]
+    del first
+    for start in range(0, 100, at_once):
+        batch = waiting[start : start + at_once]
+        if at_once == 1:
+            fold.add(batch[0])
+        else:
+            fold.add_all(batch)
+    del batch
+    waiting.clear()
+    assert seen() is None
+    assert fold.partial.text == "first " + "a" * 99
+
+
+class Noted(EventTextDelta):
+    """What a provider of its own may yield: a delta that is more."""
+
+    note: str = ""
+
+
+def test_an_event_of_a_class_of_its_own_folds_in_its_place() -> None:
+    deltas = [EventTextDelta(content_index=0, delta=str(n)) for n in range(100)]
+    deltas[50] = Noted(content_index=0, delta="noted")
+    fold = folded(*deltas)
+    assert fold.partial.text == "".join(event.delta for event in deltas)
 
 
 @given(st.data())

@@ -141,7 +141,7 @@ def test_what_vanished_after_planning_is_reported(home: Home) -> None:
     plan = plan_delete(home, write_recording(managed_path(home, "first")).stem)
     managed_path(home, "first").unlink()
 
-    assert execute(plan, home).kept[0].reason == "No such file or directory"
+    assert execute(plan, home).kept[0].reason == "no such file"
 
 
 def test_prune_takes_old_recordings_and_says_why_it_keeps_others(home: Home, tmp_path: Path) -> None:

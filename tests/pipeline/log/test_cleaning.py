@@ -202,7 +202,7 @@ def test_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
-    monkeypatch.setattr(cleaning, "write_whole", full)
+    monkeypatch.setattr(os, "writev", full)
     with pytest.raises(RecordingFileError, match="no space is left"):
         clean_recording(path, tmp_path / "b.jsonl", check_event)
     assert os.listdir(tmp_path) == ["a.jsonl"]

@@ -1,5 +1,6 @@
 """Hypothesis strategies: anything that a live call can carry."""
 
+import json
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -8,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 from openprogram.pipeline.log.lines import OUTCOMES
 
-__all__ = ["any_machine", "calls", "json_objects", "json_values", "texts"]
+__all__ = ["any_machine", "calls", "json_objects", "json_text", "json_values", "texts"]
 
 #: For every property here: how long an example takes says nothing, on a machine that has other things to do.
 any_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
@@ -27,6 +28,13 @@ json_values: SearchStrategy[Any] = st.recursive(
 )
 
 json_objects: SearchStrategy[dict[str, Any]] = st.dictionaries(texts, json_values, max_size=4)
+
+#: JSON text, most of it nearly right.
+json_text = (
+    json_values.map(lambda value: json.dumps(value, ensure_ascii=False))
+    | json_values.map(json.dumps)
+    | st.text(st.sampled_from('{}[]",:0123456789.eE+-tfnulrasNI\\ \t\r\x0b\u00a0\u2028\ufeff'), max_size=12)
+).map(lambda text: text.encode("utf-8", "surrogatepass"))
 
 _requests = st.fixed_dictionaries(
     {"model": json_values, "context": json_values, "options": json_values},
