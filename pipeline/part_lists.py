@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from openprogram.pipeline.snapshots import Snapshot
 
-__all__ = ["CleanPart", "KnownList", "KnownPart", "join_texts"]
+__all__ = ["CleanPart", "KnownList", "KnownPart", "join_snapshots", "join_texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class KnownList:
     were redacted.
     """
 
-    __slots__ = ("_snapshot", "_sources", "count", "items", "text")
+    __slots__ = ("_snapshots", "_sources", "count", "items", "text")
 
     def __init__(self, items: Sequence[KnownPart]) -> None:
         self.items = items
         self.text: tuple[bytes, ...] = (_text(items),)
         self.count = sum(item.clean.count for item in items)
         self._sources = [item.source for item in items]
-        self._snapshot = _joined(items)
+        self._snapshots = _joined(items)
 
     def extended(self, items: Sequence[KnownPart]) -> "KnownList":
         """This list with items behind it. Costs what is new, and a pointer for what is not."""
@@ -64,10 +64,10 @@ class KnownList:
         longer.items = [*self.items, *items]
         longer.count += self.count
         longer._sources = [*self._sources, *longer._sources]
-        if self._snapshot is not None and longer._snapshot is not None:
-            longer._snapshot = Snapshot.joined([self._snapshot, longer._snapshot])
+        if self._snapshots is not None and longer._snapshots is not None:
+            longer._snapshots = join_snapshots(self._snapshots, longer._snapshots[0])
         else:
-            longer._snapshot = None
+            longer._snapshots = None
         return longer
 
     @property
@@ -80,8 +80,8 @@ class KnownList:
         return (
             len(self._sources) <= len(sources)
             and all(map(is_, self._sources, sources))
-            and self._snapshot is not None
-            and self._snapshot.is_current()
+            and self._snapshots is not None
+            and all(snapshot.is_current() for snapshot in self._snapshots)
         )
 
 
@@ -92,9 +92,18 @@ def _text(items: Sequence[KnownPart]) -> bytes:
     return b"".join(pieces[:-1])
 
 
-def _joined(items: Sequence[KnownPart]) -> Snapshot | None:
+def _joined(items: Sequence[KnownPart]) -> tuple[Snapshot, ...] | None:
+    """One snapshot of all items, or None where one of them has none."""
     snapshots = [item.snapshot for item in items if item.snapshot is not None]
-    return Snapshot.joined(snapshots) if len(snapshots) == len(items) else None
+    return (Snapshot.joined(snapshots),) if len(snapshots) == len(items) else None
+
+
+def join_snapshots(snapshots: tuple[Snapshot, ...], last: Snapshot) -> tuple[Snapshot, ...]:
+    """As `join_texts`: few snapshots, none of which is copied often."""
+    kept = list(snapshots)
+    while kept and kept[-1].size <= last.size:
+        last = Snapshot.joined([kept.pop(), last])
+    return (*kept, last)
 
 
 def join_texts(pieces: tuple[bytes, ...], more: bytes) -> tuple[bytes, ...]:
