@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any, NamedTuple
 
+from openprogram.pipeline.pieces import with_piece, with_text
 from openprogram.pipeline.snapshots import Snapshot
 
-__all__ = ["CleanPart", "KnownList", "KnownPart", "join_snapshots", "join_texts"]
+__all__ = ["CleanPart", "KnownList", "KnownPart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,12 @@ class KnownList:
     def extended(self, items: Sequence[KnownPart]) -> "KnownList":
         """This list with items behind it. Costs what is new, and a pointer for what is not."""
         longer = KnownList(items)
-        longer.text = join_texts(self.text, longer.text[0])
+        longer.text = with_text(self.text, b"," + longer.text[0])
         longer.items = [*self.items, *items]
         longer.count += self.count
         longer._sources = [*self._sources, *longer._sources]
         if self._snapshots is not None and longer._snapshots is not None:
-            longer._snapshots = join_snapshots(self._snapshots, longer._snapshots[0])
+            longer._snapshots = with_piece(self._snapshots, longer._snapshots[0], len, Snapshot.followed_by)
         else:
             longer._snapshots = None
         return longer
@@ -96,24 +97,3 @@ def _joined(items: Sequence[KnownPart]) -> tuple[Snapshot, ...] | None:
     """One snapshot of all items, or None where one of them has none."""
     snapshots = [item.snapshot for item in items if item.snapshot is not None]
     return (Snapshot.joined(snapshots),) if len(snapshots) == len(items) else None
-
-
-def join_snapshots(snapshots: tuple[Snapshot, ...], last: Snapshot) -> tuple[Snapshot, ...]:
-    """As `join_texts`: few snapshots, none of which is copied often."""
-    kept = list(snapshots)
-    while kept and kept[-1].size <= last.size:
-        last = Snapshot.joined([kept.pop(), last])
-    return (*kept, last)
-
-
-def join_texts(pieces: tuple[bytes, ...], more: bytes) -> tuple[bytes, ...]:
-    """The pieces of a text with a comma and more behind it.
-
-    A piece is joined to the one before once it is as long: of n items there are about log n pieces, and each byte is
-    copied about log n times, however often the text grows.
-    """
-    last = b"," + more
-    kept = list(pieces)
-    while kept and len(kept[-1]) <= len(last):
-        last = kept.pop() + last
-    return (*kept, last)

@@ -132,7 +132,7 @@ class PartMemo:
         if key is not None:
             self._put(key, clean, len(key) + len(clean.head) + len(clean.tail))
         if part.position is None:
-            size = _POINTER_BYTES if known.snapshot is None else known.snapshot.size * _POINTER_BYTES
+            size = _POINTER_BYTES if known.snapshot is None else len(known.snapshot) * _POINTER_BYTES
             self._put((part.name, id(part.source)), known, size)
 
     def keep_list(self, name: str, known: KnownList, new_bytes: int) -> None:

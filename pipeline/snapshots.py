@@ -38,10 +38,13 @@ class Snapshot:
                 getattr(whole, name).extend(getattr(snapshot, name))
         return whole
 
-    @property
-    def size(self) -> int:
+    def __len__(self) -> int:
         """How many references it holds, about."""
         return len(self._referents)
+
+    def followed_by(self, other: "Snapshot") -> "Snapshot":
+        """One of both values."""
+        return Snapshot.joined([self, other])
 
     def is_current(self) -> bool:
         """Whether every container refers to what it did, under the same keys, in the same order."""

@@ -6,6 +6,7 @@ from typing import Final
 from openprogram.pipeline.log.lines import RequestLine
 from openprogram.pipeline.log.scan import RawLine
 from openprogram.pipeline.log.strict_json import LineDefect, load_line
+from openprogram.pipeline.pieces import with_text
 
 __all__ = ["GrowingRequests"]
 
@@ -24,7 +25,8 @@ class GrowingRequests:
     """
 
     def __init__(self) -> None:
-        self._head = b""
+        self._head: tuple[bytes, ...] = ()  # in pieces: what a conversation had already is not copied again
+        self._found: RawLine | None = None
         self.shared_bytes = 0
 
     def find(self, raw: RawLine) -> RequestLine | None:
@@ -32,21 +34,32 @@ class GrowingRequests:
 
         None where it has to be parsed, which also tells what is wrong with it.
         """
-        self.shared_bytes = 0
+        self._found, self.shared_bytes = None, 0
         prefix = _PREFIX.match(raw.raw)
-        if not self._head or prefix is None or not raw.raw.startswith(self._head, prefix.end()):
+        if not self._head or prefix is None:
             return None
-        if raw.torn or raw.too_long or not _ends_right(raw.raw[prefix.end() + len(self._head) :]):
+        end = prefix.end()
+        for piece in self._head:
+            if not raw.raw.startswith(piece, end):
+                return None
+            end += len(piece)
+        if raw.torn or raw.too_long or not _ends_right(raw.raw[end:]):
             return None
-        self.shared_bytes = len(self._head)
+        self._found, self.shared_bytes = raw, end - prefix.end()
         return RequestLine(int(prefix[1]), {})
 
     def remember(self, raw: RawLine) -> None:
         """Take a request line that is right as the one before."""
         prefix, end = _PREFIX.match(raw.raw), raw.raw.rfind(_BEHIND_MESSAGES)
+        known, self._head = self._head, ()
         # Behind an object, a digit more would begin something else and not make a number longer.
-        is_found = prefix is not None and raw.raw[end - 1 : end] == b"}" and _ends_right(raw.raw[end:])
-        self._head = raw.raw[prefix.end() : end] if prefix is not None and is_found else b""
+        if prefix is None or raw.raw[end - 1 : end] != b"}" or not _ends_right(raw.raw[end:]):
+            return
+        start = prefix.end()
+        if raw is not self._found:
+            self._head = (raw.raw[start:end],)
+        elif end >= start + self.shared_bytes:
+            self._head = with_text(known, raw.raw[start + self.shared_bytes : end])
 
 
 def _ends_right(rest: bytes) -> bool:

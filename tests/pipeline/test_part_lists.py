@@ -1,6 +1,5 @@
 """A conversation that grows, and one that is edited: what is remembered never changes what comes out."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart, join_texts
+from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
 from openprogram.pipeline.request_parts import DumpedList, DumpedPart, PartMemo
 from openprogram.pipeline.snapshots import take_snapshot
 from openprogram.pipeline.stages.normalize import normalized
@@ -149,14 +148,3 @@ def test_a_longer_list_is_another_one_and_the_shorter_stays_as_it_was() -> None:
     assert short.begins([*sources[:3], *sources[5:]])
     assert not other.begins(sources)
     assert not one.begins(sources[:4])
-
-
-@given(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=200))
-def test_a_text_that_grows_is_kept_in_few_pieces(texts: list[bytes]) -> None:
-    pieces: tuple[bytes, ...] = (texts[0],)
-    for text in texts[1:]:
-        pieces = join_texts(pieces, text)
-    assert b"".join(pieces) == b",".join(texts)
-    sizes = list(map(len, pieces))
-    assert all(left > right for left, right in itertools.pairwise(sizes))
-    assert len(pieces) <= 2 + sum(sizes).bit_length() * 2

@@ -53,6 +53,27 @@ def test_a_conversation_that_grew_is_known_and_what_it_grew_to_as_well() -> None
     assert found(requests, line(13, "a", "b")[:-1]) is None  # the file ends in it
 
 
+def test_a_line_is_remembered_as_it_is_whichever_was_looked_for_before() -> None:
+    requests = knowing(line(0, "a"))
+    assert found(requests, line(1, "a", "b")) == 1
+    requests.remember(RawLine(2, 0, line(1, "A", "b")))  # as if that had been parsed
+    assert found(requests, line(2, "a", "b")) is None
+    assert found(requests, line(2, "A", "b", "c")) == 2
+    assert requests.shared_bytes == line(1, "A", "b").rindex(b'],"tools":') - line(1).index(b'"model"')
+
+
+def test_a_line_that_goes_on_in_another_spelling_is_not_remembered_by_what_stands_before() -> None:
+    told = line(0, "a").replace(b'"timestamp":0}', b'"timestamp":0,"a":[],"tools":0}')
+    requests = knowing(told)
+    assert found(requests, told) == 0
+    spelled = told.replace(b'}],"tools":null', b'}], "tools":null')
+    assert found(requests, spelled) == 0
+    last = RawLine(3, 0, spelled)
+    assert requests.find(last) is not None
+    requests.remember(last)
+    assert found(requests, told) is None
+
+
 @pytest.mark.parametrize(
     "raw",
     [
