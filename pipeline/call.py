@@ -19,6 +19,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from openprogram.pipeline.items import Batch
 from openprogram.pipeline.log.lines import Outcome
+from openprogram.pipeline.streams import Given, Kept
 
 __all__ = ["CallHost", "CallStream", "Stage", "run_stages"]
 
@@ -39,12 +40,20 @@ class Stage:
     waiting: int = 0
 
 
-async def run_stages(first: Any, stages: Sequence[Stage], last: ObjectSendStream[Any]) -> None:
+async def run_stages(
+    first: Any, stages: Sequence[Stage], last: ObjectSendStream[Any], opening: Sequence[Stage] = ()
+) -> None:
     """Join the stages, give `first` to the first of them, and wait for all.
 
-    The last one sends to `last`. Raises what a stage raised, as itself: never a group, and not what merely follows
-    from it (a neighbour's stream that broke).
+    The last one sends to `last`. `opening`: what comes before the stages and makes one item of one. Nothing of them
+    goes on at once, so each runs to its end before the next, in this task: a task of its own would cost a short call
+    more than all the rest. Raises what a stage raised, as itself: never a group, and not what merely follows from it (a
+    neighbour's stream that broke).
     """
+    for stage in opening:
+        kept = Kept[Any]()
+        await stage.run(Given(first), kept)
+        first = kept.item
     send, receive = anyio.create_memory_object_stream[Any](1)
     send.send_nowait(first)
     send.close()

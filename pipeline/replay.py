@@ -99,15 +99,17 @@ class Replayer(Generic[T]):
             call.event_count += len(items)
             return self._load(items)
 
-        stages = [
+        opening = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
             Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(compare, choose=choose)),
+        ]
+        stages = [
             Stage(partial(read, recording=self.recording)),
             Stage(partial(decode, values=values)),
         ]
         try:
-            await run_stages(request, stages, send)
+            await run_stages(request, stages, send, opening)
         except RecordingFileError as failure:
             # Latched like a mismatch: a program that catches it and goes on was not replayed either.
             call_index = self._next_call_index if failure.call_index is None else failure.call_index

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.items import Batch, CallClosed
+from openprogram.pipeline.streams import receive_at_once, send_at_once
 
 __all__ = ["decode"]
 
@@ -19,9 +20,9 @@ async def decode(
 ) -> None:
     """The stage: `values(items)` of every batch of events; then, where the call closed with a failure, that raised."""
     async with receive, send:
-        async for batch in receive:
+        while (batch := await receive_at_once(receive)) is not None:
             closed = batch.pop() if isinstance(batch[-1], CallClosed) else None
             if batch:
-                await send.send(values(batch))
+                await send_at_once(send, values(batch))
             if closed is not None and closed.failure is not None:
                 raise closed.failure

@@ -7,7 +7,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from openprogram.pipeline.errors import RecordedCallError
 from openprogram.pipeline.items import Batch, CallClosed, ReadEvent, ServedCall
 from openprogram.pipeline.log.reader import CallSummary, Recording
-from openprogram.pipeline.streams import EVENTS_PER_BATCH
+from openprogram.pipeline.streams import EVENTS_PER_BATCH, send_at_once
 
 __all__ = ["closing", "read"]
 
@@ -41,6 +41,9 @@ async def read(
     """The stage. Raises RecordingFileError: the file changed since it was opened."""
     async with receive, send:
         async for served in receive:
+            batch: Batch[ReadEvent | CallClosed]
             for payloads in _batches(served, recording):
-                await send.send([*payloads])
-            await send.send([closing(recording.calls[served.call_index])])
+                batch = [*payloads]
+                await send_at_once(send, batch)
+            batch = [closing(recording.calls[served.call_index])]
+            await send_at_once(send, batch)

@@ -1,7 +1,7 @@
 """The stages of a call joined: what fails is raised as itself, and whoever leaves is waited for."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -33,12 +33,12 @@ def _fail_with(failure: BaseException) -> Stage:
     return Stage(fail)
 
 
-async def _run(*stages: Stage, first: Any = "item") -> list[Any]:
+async def _run(*stages: Stage, first: Any = "item", opening: Sequence[Stage] = ()) -> list[Any]:
     """What comes out behind the last stage."""
     send, receive = create_memory_object_stream[Any](10)
     try:
         with fail_after(5):
-            await run_stages(first, stages, send)
+            await run_stages(first, stages, send, opening)
         return [item async for item in receive]
     finally:
         send.close()
@@ -47,6 +47,40 @@ async def _run(*stages: Stage, first: Any = "item") -> list[Any]:
 
 async def test_an_item_goes_through_every_stage() -> None:
     assert await _run(Stage(_pass_on), Stage(_pass_on), Stage(_pass_on)) == ["item"]
+
+
+async def _double(receive: Receive, send: Send) -> None:
+    async with receive, send:
+        async for item in receive:
+            await send.send(item * 2)
+
+
+async def test_what_opens_a_call_is_done_before_its_stages_begin() -> None:
+    tasks = []
+
+    async def note(receive: Receive, send: Send) -> None:
+        tasks.append(asyncio.current_task())
+        await _double(receive, send)
+
+    opening, stages = [Stage(note), Stage(note)], [Stage(note), Stage(_double)]
+    assert await _run(*stages, first=1, opening=opening) == [16]
+    assert tasks[0] is tasks[1] is asyncio.current_task()
+    assert tasks[2] is not asyncio.current_task()
+
+
+@pytest.mark.parametrize("position", range(3))
+async def test_where_the_opening_fails_no_stage_begins(position: int) -> None:
+    failure = ValueError("in the opening")
+    opening = [Stage(_double)] * 2
+    opening.insert(position, _fail_with(failure))
+
+    async def never(receive: Receive, send: Send) -> None:
+        raise AssertionError("it began")
+
+    with pytest.raises(ValueError, match="in the opening") as raised:
+        await _run(Stage(never), opening=opening)
+    assert raised.value is failure
+    assert raised.value.__context__ is None
 
 
 @pytest.mark.parametrize("position", range(4))

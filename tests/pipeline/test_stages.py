@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio import create_memory_object_stream, wait_all_tasks_blocked
+from anyio import EndOfStream, create_memory_object_stream, wait_all_tasks_blocked
 from anyio.abc import ObjectReceiveStream
 
 from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
@@ -19,7 +19,7 @@ from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
 from openprogram.pipeline.stages.redact import EventRedaction, clean_request
-from openprogram.pipeline.streams import EVENTS_PER_BATCH, merged, send_at_once
+from openprogram.pipeline.streams import EVENTS_PER_BATCH, Given, Kept, merged, receive_at_once, send_at_once
 from openprogram.pipeline.verdict import ReplayedCall, Verdict
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +59,33 @@ async def test_sending_at_once_gives_nobody_a_turn_while_there_is_room() -> None
         assert turns == []
         assert [receive.receive_nowait(), receive.receive_nowait()] == [1, 2]
     await other
+
+
+async def test_receiving_at_once_gives_nobody_a_turn_for_what_is_there() -> None:
+    send, receive = create_memory_object_stream[int](1)
+    turns: list[int] = []
+    other = asyncio.create_task(_count(turns))
+    async with receive:
+        async with send:
+            send.send_nowait(1)
+            assert await receive_at_once(receive) == 1
+            assert turns == []
+            waiting = asyncio.create_task(receive_at_once(receive))
+            await wait_all_tasks_blocked()
+            send.send_nowait(2)
+            assert await waiting == 2
+        assert await receive_at_once(receive) is None
+    await other
+
+
+async def test_what_is_given_comes_once_and_what_is_sent_is_kept() -> None:
+    given, kept = Given("item"), Kept[str]()
+    async with given, kept:
+        async for item in given:
+            await kept.send(item)
+    assert kept.item == "item"
+    with pytest.raises(EndOfStream):
+        await given.receive()
 
 
 async def _count(turns: list[int]) -> None:
