@@ -18,12 +18,14 @@ from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider, read_recording_file
 from tests.benchmarks.floors import dump_and_write, parse_every_line, validate_every_event
 from tests.benchmarks.live import live_rows
+from tests.benchmarks.load import load_rows
 from tests.benchmarks.measure import Timing, measure
 from tests.benchmarks.memory import memory_rows
 from tests.benchmarks.paced import paced_rows
 from tests.benchmarks.redaction import redaction_rows
 from tests.benchmarks.requests import request_rows
 from tests.benchmarks.scenarios import scenario_rows
+from tests.benchmarks.start import start_rows
 from tests.benchmarks.workload import MODEL, SESSIONS, Session, SessionProvider, session
 
 _HEADER = (
@@ -56,6 +58,8 @@ def _print_the_rest(folder: Path) -> None:
         partial(_growth_rows, folder),
         redaction_rows,
         partial(memory_rows, folder),
+        partial(load_rows, folder),
+        start_rows,
         scenario_rows,
     ]
     for rows in parts:
