@@ -96,8 +96,11 @@ class _RecordedCall(Generic[T]):
         return self._writer
 
     async def ended(self, leaving: Outcome | None, failure: BaseException | None) -> None:
-        """Write the end of a call that the stages didn't end, before any await; then sync, shielded and bounded."""
-        if self._writer is None:
+        """Write the end of a call that the stages didn't end, before any await; then sync, shielded and bounded.
+
+        Not in a forked child, which ends with copies of its parent's calls: there they go on.
+        """
+        if self._writer is None or not self._writer.is_ours:
             return
         if self._writer.outcome is None:
             outcome = leaving or ("error" if isinstance(failure, Exception) else "abandoned")

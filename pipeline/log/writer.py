@@ -358,19 +358,25 @@ class RecordingSink:
 
 
 class CallWriter:
-    """Writes the lines of one call, in order.
+    """Writes the lines of one call, in order. Only in the process that began the call: a fork has a copy of it.
 
     `call_index`: from 0; `event_count`: events written so far; `outcome`: None until the call_end line is written.
     """
 
     def __init__(self, sink: RecordingSink, call_index: int) -> None:
-        self._sink = sink
+        self._sink, self._pid = sink, os.getpid()
         self.call_index = call_index
         self.event_count = 0
         self.outcome: Outcome | None = None
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process began the call. A forked child that tears down what it inherited must not end it."""
+        return self._pid == os.getpid()
+
     def write(self, events: Sequence[CleanEvent]) -> None:
         """Append events. Raises RecordingFileError, RecordingValueError; then none of them is on file."""
+        self._refuse_inherited()
         self._sink.append_events(self.call_index, self.event_count, events)
         self.event_count += len(events)
 
@@ -380,6 +386,7 @@ class CallWriter:
         """Append the last events and the call's end. Once: a second time does nothing. Raises as `write`."""
         if self.outcome is not None:
             return
+        self._refuse_inherited()
         self._sink.end_call(self.call_index, self.event_count, events, outcome, error)
         self.event_count += len(events)
         self.outcome = outcome
@@ -387,6 +394,15 @@ class CallWriter:
     def sync(self) -> None:
         """As `RecordingSink.sync`."""
         self._sink.sync()
+
+    def _refuse_inherited(self) -> None:
+        if not self.is_ours:
+            raise RecordingFileError(
+                path=self._sink.path,
+                reason="the call was begun by another process, of which this one is a fork",
+                call_index=self.call_index,
+                next_step="Make the call anew in this process: it is recorded into the same file.",
+            )
 
 
 def _chosen(match: str | None, volatile: Sequence[str] | None, otherwise: MatchingPolicy) -> MatchingPolicy:

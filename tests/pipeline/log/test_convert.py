@@ -4,7 +4,6 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -145,60 +144,3 @@ def test_where_writing_fails_no_file_is_left(
         compress_recording(plain, tmp_path / "plain.jsonl.zst", check_event)
     assert failure.value.reason == "cannot write: no space is left on the device"
     assert names(tmp_path) == ["plain.jsonl"]
-
-
-#: Compresses or expands by the command, and is killed before the n-th of the calls that change something on disk.
-_KILLED = """
-import os, pathlib, signal, sys
-verb, given, after = sys.argv[1:]
-left = [int(after)]
-
-def counted(do):
-    def run(*arguments, **options):
-        left[0] -= 1
-        if left[0] < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return do(*arguments, **options)
-    return run
-
-for name in ("open", "writev", "utime", "fsync", "link", "unlink", "close"):
-    setattr(os, name, counted(getattr(os, name)))
-from openprogram.cli.app import main
-main(["recordings", verb, given])
-"""
-
-
-@pytest.mark.parametrize(
-    ("verb", "old", "new"), [("compress", ".jsonl", ".jsonl.zst"), ("expand", ".jsonl.zst", ".jsonl")]
-)
-def test_killed_before_any_step_it_leaves_the_old_file_or_both_or_the_new_one_whole(
-    tmp_path: Path, verb: str, old: str, new: str
-) -> None:
-    folder = tmp_path / "recordings"
-    folder.mkdir()
-    lines = [HEADER, request_line(0), event_line(0, 0, type="start"), end_line(0, 1)]
-    plain = write_file(tmp_path / "a.jsonl", lines)
-    compress_recording(plain, tmp_path / "a.jsonl.zst", check_event)
-    seen = set()
-    for after in range(200):
-        for left in folder.iterdir():
-            left.unlink()
-        shutil.copy(tmp_path / f"a{old}", folder)
-        killed = subprocess.run(
-            [sys.executable, "-c", _KILLED, verb, "a", str(after)],
-            env={**os.environ, "OPENPROGRAM_HOME": str(tmp_path)},
-            capture_output=True,
-            timeout=60,
-        )
-        there = [name for name in names(folder) if not name.endswith(".partial")]
-        for name in there:
-            assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
-        seen.add(tuple(there))
-        if killed.returncode == 0:
-            break
-        if there == [f"a{old}"]:  # what was left behind is in nobody's way, and goes
-            convert = compress_recording if verb == "compress" else expand_recording
-            convert(folder / f"a{old}", folder / f"a{new}", check_event)
-            assert names(folder) == ["a.jsonl", "a.jsonl.zst"]
-    assert killed.returncode == 0
-    assert seen == {(f"a{old}",), ("a.jsonl", "a.jsonl.zst"), (f"a{new}",)}

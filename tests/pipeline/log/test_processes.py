@@ -154,19 +154,25 @@ def test_a_child_that_only_inherits_a_sink_and_exits_does_not_disturb_the_parent
     assert len(read_calls(path)) == 1
 
 
-def test_a_call_begun_before_a_fork_can_be_ended_in_one_of_the_two_only(path: Path) -> None:
+def test_a_call_begun_before_a_fork_is_the_parent_s_alone(path: Path) -> None:
     with RecordingSink(path) as sink:
         writer = begin(sink)
+        writer.write([delta("parent")])
         child = os.fork()
         if not child:
             try:
-                writer.end("complete")
+                with pytest.raises(RecordingFileError, match="a fork"):
+                    writer.write([delta("child")])
+                with pytest.raises(RecordingFileError, match="a fork"):
+                    writer.end("abandoned")
+                call(sink)  # of its own
                 os._exit(0)
-            except BaseException:  # noqa: BLE001 - a forked child must not run the tests that follow
-                os._exit(1)
+            finally:
+                os._exit(1)  # a forked child must not run the tests that follow
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0
-        with pytest.raises(RecordingFileError) as failure:
-            writer.write([delta("late")])
-        assert failure.value.reason == "event after the call_end"
-    assert len(read_calls(path)) == 1
+        writer.write([delta("late")])
+        writer.end("complete")
+    read = read_calls(path)
+    assert read[0].events == [delta("parent"), delta("late")]
+    assert len(read) == 2
