@@ -1,6 +1,6 @@
 # Every target sets up what it needs: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: airline help setup lock format test check demo docs bench bench-peers wire
+.PHONY: airline help setup lock format test check demo docs bench bench-peers wire durability
 
 PYTHON ?= python3
 UV := $(or $(shell command -v uv),.tools/bin/uv)
@@ -63,3 +63,6 @@ bench-peers: setup ## measure the same session through vcrpy, the bare SDK and o
 
 wire: setup      ## record and replay recorded conversations with vendors; CASES=DIR for a folder of your own
 	$(BIN)/python -m tests.wire $(CASES)
+
+durability: setup ## let every system call of the commands fail or be the last; kill a large recording KILLS times
+	$(BIN)/python -m tests.openprogram.durability $(KILLS)

@@ -1,10 +1,11 @@
 # ruff: noqa: T201 - printing is how it answers
 """Records a session again and again, and is killed each time at another place of another write.
 
-`python -m tests.openprogram.durability.killed SESSION PAUSE FOLDER [SEED COUNT]`: one warm process that forks for each
-kill, and prints a JSON object for each: what was killed where, the file, and what had reached the consumer. Without a
-seed, every operation is killed: `PAUSE` 0 is a source that is always ready, and then each is killed at every place;
-otherwise the source pauses after so many events, and the places take turns. With a seed, `COUNT` random ones.
+`python -m tests.openprogram.durability.killed SESSION PAUSE FOLDER [SEED COUNT [CALLS]]`: a warm process that forks
+for each kill, and prints a JSON object for each: what was killed where, the file, and what had reached the consumer.
+Without a seed, every operation is killed: `PAUSE` 0 is a source that is always ready, and then each is killed at every
+place; otherwise the source pauses after so many events, and the places take turns. With a seed, `COUNT` random ones, of
+the first 60 calls or `CALLS`.
 """
 
 import gc
@@ -44,14 +45,16 @@ PLACES = {
 }
 
 
-def beginning(name: str) -> Session:
+def beginning(name: str, calls: int = _CALLS) -> Session:
     """The session, but of the large one the first calls only: its file would be 250 MB, read several times."""
     played = session(*SESSIONS[name])
-    return Session(played.contexts[:_CALLS], played.answers[:_CALLS])
+    return Session(played.contexts[:calls], played.answers[:calls])
 
 
-def main(name: str, pause: str, folder: str, seed: str | None = None, count: str = "0") -> None:
-    played, pause_every = beginning(name), int(pause) or None
+def main(
+    name: str, pause: str, folder: str, seed: str | None = None, count: str = "0", calls: str = str(_CALLS)
+) -> None:
+    played, pause_every = beginning(name, int(calls)), int(pause) or None
     kinds = _operations(played, Path(folder) / "whole.jsonl", pause_every)
     kills = [(number, place) for number, kind in enumerate(kinds) for place in _places(kind)]
     if seed is not None:

@@ -15,14 +15,17 @@ from pathlib import Path
 import anyio
 import pytest
 
+from openprogram.errors import RecordingRefused
 from openprogram.home import Home
 from openprogram.pipeline import call
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.locks import in_use
+from openprogram.pipeline.log.repair import RepairReport
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider
 from openprogram.recordings.compressing import compress, expand
 from openprogram.recordings.reading import read_strictly
+from openprogram.recordings.repairing import repair_beside
 from tests.benchmarks.workload import MODEL, Session, session
 from tests.openprogram.durability.sessions import Progress, number_of, record, strict_calls, whole_calls
 from tests.openprogram.durability.sharing import (
@@ -200,3 +203,25 @@ def test_whoever_opens_a_file_that_is_being_compressed_by_one_who_is_killed_read
     assert there
     for name in there:
         assert [number_of(one.request) for one in whole_calls(name)] == list(range(12))
+
+
+def test_of_several_that_write_the_same_file_at_once_one_does_and_the_others_are_refused(
+    home: Home, tmp_path: Path
+) -> None:
+    path = home.recordings_folder / "run.jsonl"
+    with path.open("ab") as file:
+        file.write(b"torn")
+
+    def repair() -> None:
+        try:
+            assert isinstance(repair_beside(path), RepairReport)
+            (tmp_path / f"{os.getpid()}.done").touch()
+        except (RecordingFileError, RecordingRefused) as refusal:
+            assert "exists already" in refusal.reason or "another process" in refusal.reason  # noqa: PT017
+
+    children = [in_a_fork(repair) for _ in range(4)]
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    assert len(list(tmp_path.glob("*.done"))) == 1
+    assert sorted(os.listdir(home.recordings_folder)) == ["run.jsonl", "run.repaired.jsonl"]
+    with read_strictly(path.with_name("run.repaired.jsonl")) as recording:
+        assert recording.call_count == 12

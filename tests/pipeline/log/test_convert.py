@@ -16,6 +16,7 @@ from openprogram.pipeline.log.convert import compress_recording, expand_recordin
 from openprogram.pipeline.log.lines import LINE_END, CleanEvent, CleanRequest, accept_any_event
 from openprogram.pipeline.log.source import ByteSource
 from openprogram.pipeline.log.writer import RecordingSink
+from tests.pipeline.log.frames import compressed
 from tests.pipeline.log.samples import (
     HEADER,
     call_lines,
@@ -144,3 +145,28 @@ def test_where_writing_fails_no_file_is_left(
         compress_recording(plain, tmp_path / "plain.jsonl.zst", check_event)
     assert failure.value.reason == "cannot write: no space is left on the device"
     assert names(tmp_path) == ["plain.jsonl"]
+
+
+def test_damaged_compressed_data_is_refused_by_expanding_it_and_leaves_no_file(tmp_path: Path) -> None:
+    plain = write_file(tmp_path / "plain.jsonl", [HEADER, *call_lines(0), *call_lines(1)])
+    compress_recording(plain, tmp_path / "whole.zst", check_event)
+    whole, path, target = (tmp_path / "whole.zst").read_bytes(), tmp_path / "run.jsonl.zst", tmp_path / "run.jsonl"
+    damaged = [whole[:length] for length in range(len(whole))]
+    damaged += [whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :] for at in range(len(whole))]
+    damaged += [
+        whole + more for more in (b"\0", b"\n", whole, whole[:4], b"\x50\x2a\x4d\x18\x01\0\0\0x", compressed(b""))
+    ]
+    damaged += [b"\x50\x2a\x4d\x18\x01\0\0\0x" + whole, compressed(b"") + whole]
+    refused = 0
+    for content in damaged:
+        path.write_bytes(content)
+        try:
+            expand_recording(path, target, check_event)
+            assert target.read_bytes() == plain.read_bytes()  # a bit of the frame's header that says nothing
+            target.unlink()
+        except RecordingFileError as failure:
+            assert failure.path == path  # noqa: PT017 - it need not be raised
+            refused += 1
+        assert path.read_bytes() == content
+        assert names(tmp_path) == ["plain.jsonl", "run.jsonl.zst", "whole.zst"]
+    assert refused > 0.98 * len(damaged)
