@@ -209,7 +209,9 @@ COMMAND_RULES: Final = (
         _decoded_output,
         folded=True,
     ),
-    context_rule("command-output", "$ cat token.txt\nZx4Qm81LwT7vBn2KdP9s\n", "$ ", _command_output),
+    context_rule(
+        "command-output", "$ cat token.txt\nZx4Qm81LwT7vBn2KdP9s\n", "$ ", _command_output, unless=r"(?<=[^\n]..)"
+    ),
     context_rule(
         "aws-output",
         "2026-03-01T12:00:00Z\tZx4Qm81LwT7vBn2KdP9sZx4Qm81LwT7vBn2KdP9s\t",

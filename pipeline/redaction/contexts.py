@@ -108,6 +108,15 @@ def _sql_values(reader: Reader, start: int, end: int) -> Span | None:
     return read_value(reader, index + 1, Proof.NAMED, Style(quote=quote))
 
 
+#: A first word of a cell or line that is short, or a word of prose, or has another behind it: no secret alone there.
+_DULL_CELL: Final = (
+    r"[|\n#*>`-]|[ \t]{0,16}+(?:[^|\s\[]{0,7}+[|\s]|[A-Z]?[a-z]{0,62}+[|\s]|[^|\s\[]{0,62}+[ \t]{1,62}+[^| \t\n]"
+    r"|[!-/:-@\\\]-`{}~])"
+)
+_DULL_LINE: Final = r"[|\n#*>`-]|[ \t]{0,16}+(?:[^\s\[]{0,7}+\s|[A-Z]?[a-z]{0,62}+\s|[^\s\[]{0,62}+[ \t])"
+#: Before `values`, no closing parenthesis.
+_NO_COLUMNS: Final = r"(?<=[^)\s].{6})|(?<=[^)\s]\s.{6})"
+
 CONTEXT_RULES: Final = (
     context_rule(
         "foreign-name",
@@ -117,9 +126,26 @@ CONTEXT_RULES: Final = (
         _foreign_name,
         folded=True,
     ),
-    context_rule("table-cell", "| user | password |\n|---|---|\n| ann | Zx-Quartz-4821! |", "| ", _table_cell),
-    context_rule("line-below", "Your token was made.\n\n    Zx4Qm81LwT7vBn2KdP9s\n", "\n\n ¦\n\n\t", _line_below),
     context_rule(
-        "sql-values", "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw')", "values", _sql_values, folded=True
+        "table-cell",
+        "| user | password |\n|---|---|\n| ann | Zx-Quartz-4821! |",
+        "| ",
+        _table_cell,
+        unless=_DULL_CELL,
+    ),
+    context_rule(
+        "line-below",
+        "Your token was made.\n\n    Zx4Qm81LwT7vBn2KdP9s\n",
+        "\n\n ¦\n\n\t",
+        _line_below,
+        unless=_DULL_LINE,
+    ),
+    context_rule(
+        "sql-values",
+        "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw')",
+        "values",
+        _sql_values,
+        folded=True,
+        unless=_NO_COLUMNS,
     ),
 )

@@ -47,12 +47,15 @@ def _announced(reader: Reader, _start: int, end: int) -> Span | None:
     return Span(index, stop, REST_OF_BASE64)
 
 
+#: No separator behind the word, or too little behind that.
+_NOT_ANNOUNCED: Final = r"[^\s\"'`:=>)(,-]|[\s\"'`:=>)(,-]{1,15}+[A-Za-z0-9+/_-]{0,15}+[^A-Za-z0-9+/_-]"
+
 ENCODED_RULES: Final = (
     Rule(
         "announced-base64",
         "own",
         "dotenv (base64): QVBJX0tFWT1aeDRRbTgxTHdUN3ZCbjJL end",
-        (trigger("base64", folded=True), trigger("b64", folded=True)),
+        (trigger("base64", folded=True, unless=_NOT_ANNOUNCED), trigger("b64", folded=True, unless=_NOT_ANNOUNCED)),
         _announced,
     ),
 )

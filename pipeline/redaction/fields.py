@@ -18,7 +18,7 @@ from openprogram.pipeline.redaction.prose import (
     value_on_its_line,
 )
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.rules import Rule, trigger
+from openprogram.pipeline.redaction.rules import Rule, any_case, trigger
 from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import BARE, PARAMETER, SCHEMES, Style, read_cookies, read_value, style_of
 
@@ -28,10 +28,6 @@ _NAME_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 _NAME_SET: Final = frozenset(_NAME_CHARACTERS)
 _TYPE: Final = re.compile(r"[&*\w.?|]*")
 _NAME_RIGHT: Final = re.compile(r"[A-Za-z0-9_-]*")
-#: A word in small letters, or a short one, behind the name: it passes for a secret nowhere but in a URL or in quotes.
-_DULL: Final = re.compile(
-    r"(: ?|=| \| | )(?:([a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})"
-)
 _NAME_ENDS: Final = frozenset(" =:\"'")
 _PARAMETER_LEADS: Final = frozenset("?&#")
 #: By far the most common gaps. What follows them is read as it is behind any other.
@@ -55,7 +51,56 @@ _LIST_WORDS: Final = frozenset("page pagination continuation cursor sync stop eo
 _ACCESSORS: Final = "{ get; set; } = "
 
 
+_NAMES: Final = "token secret pass pw key cookie auth credential jwt psk sig".split()
+_REST_OF_NAME: Final = r"(?!(?<=[kK][eE][yY])-)[A-Za-z0-9_-]{0,40}+"  # but a Mailgun key begins with `key-`
+#: With which no gap begins, and no quoted value.
+_NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&bBrRuUfF@$A-Za-z0-9_-]"""
+#: A word in small letters, or a short one: it passes for a secret nowhere but in a URL or in quotes.
+_DULL_WORD: Final = r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})"
+
+
+def _unless(name: str) -> str:
+    """Behind `name`: the word goes on, or the name ends and nothing that leads to a value follows."""
+    return ("" if name[0] in "pacs" else "[A-Za-z]|") + _REST_OF_NAME + _NO_GAP
+
+
+def _dull() -> str:
+    """Behind a name, a word that is none of a secret and leads to none, or words that lead on, but to such a word."""
+    leading = "|".join(sorted(word for word in LEADING_WORDS if word.isascii()))
+    end, leads = r"[ ,;\n)<>]", rf"(?:{leading}|{'|'.join(sorted(SCHEMES))})"
+    in_prose = rf" (?!(?i:{leading})[:=]*+{end}){_DULL_WORD}|(?= (?:{leading}) [^=]){DULL_PROSE.pattern}"
+    return rf"(?:{in_prose}|(?:: ?|=| \| )(?!(?i:{leads}){end}){_DULL_WORD})"
+
+
+#: Behind a name where it ends, what `_read_named` finds nothing in, as it would find out slowly.
+_DULL: Final = re.compile(_dull())
+_DULL_BEHIND_COOKIE: Final = re.compile(f" {_DULL_WORD}")  # a `:` may lead to further cookies
+
+
+def _passed() -> str:
+    """A name and what follows it where there is nothing, which is so for most of them.
+
+    A bracket or quote and no value; in a list, with no end of the line near; and where the name stands alone and not
+    in a URL, so that one look back tells, what is dull.
+    """
+    names, header = "|".join(any_case(name) for name in _NAMES if name != "cookie"), r"[\w ,;\t.-]"
+    no_value = rf"""["'`)\](]{_NO_GAP}|["'`)\]] [AD-QSTW-Zad-qstw-z]"""
+    no_table = rf"[,;](?:{header}{{0,79}}+[^\w ,;\t.\r\n-]|{header}{{79}}[^\r\n])"
+    return (
+        rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}{_DULL.pattern}"
+        rf"|{any_case('cookie')}{_REST_OF_NAME}{_DULL_BEHIND_COOKIE.pattern})"
+        rf"|(?:{names}){_REST_OF_NAME}(?:{no_value}|{no_table})"
+    )
+
+
+_PASSED: Final = re.compile(_passed())
+
+
 def _named_value(reader: Reader, start: int, end: int) -> Span | None:
+    return None if _PASSED.match(reader.text, start) else _read_named(reader, start, end)
+
+
+def _read_named(reader: Reader, start: int, end: int) -> Span | None:
     text = reader.text
     after = text[end : end + 1] or reader.char(end)
     if after.isalpha() and text[start] not in "pPaAcCsS":
@@ -71,12 +116,9 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
         before = reader.before(start, 64)
         left = len(before.rstrip(_NAME_CHARACTERS))
         begin, lead = start - len(before) + left, before[left - 1 : left]
-    if (
-        lead not in _ENCODED_LEADS
-        and (dull := _DULL.match(text, name_end))
-        and (not _leads_on(dull, text[start:end]) or DULL_PROSE.match(text, name_end))
-    ):
-        return None  # the common case in prose, which what follows would find out slowly
+    dull = _DULL_BEHIND_COOKIE if text[end - 1] in "eE" else _DULL
+    if lead not in _ENCODED_LEADS and dull.match(text, name_end):
+        return None
     name = text[begin:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
         name, lead = name[code.end() :], "?"
@@ -87,14 +129,6 @@ def _named_value(reader: Reader, start: int, end: int) -> Span | None:
             name = f"{owner}_{name}"  # `api key`, `page token`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
-
-
-def _leads_on(dull: re.Match[str], trigger_text: str) -> bool:
-    """Whether more may follow: words that lead to a value, or further cookies."""
-    if trigger_text.lower() == "cookie":
-        return dull[1] != " "
-    word = (dull[2] or "").lower()
-    return word.rstrip(":=") in LEADING_WORDS if dull[1] == " " else word in LEADING_WORDS or word in SCHEMES
 
 
 def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrecy) -> Span | None:
@@ -242,14 +276,13 @@ def _line_before(reader: Reader, index: int) -> str:
 _REST_OF_HEADER: Final = re.compile(r"[\w ,;\t.-]*")
 _LINE_END: Final = re.compile(r"[\r\n]*")
 
-_NAMES: Final = "token secret pass pw key cookie auth credential jwt psk sig"
 
 FIELD_RULES: Final = (
     Rule(
         "named-value",
         "own",
         "password: Zx4Qm81Lw",
-        tuple(trigger(name, folded=True) for name in _NAMES.split()),
+        tuple(trigger(name, folded=True, unless=_unless(name)) for name in _NAMES),
         _named_value,
     ),
 )

@@ -8,7 +8,7 @@ from openprogram.pipeline.redaction.judge import Proof
 from openprogram.pipeline.redaction.names import Secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import BARE, Style, read_value
+from openprogram.pipeline.redaction.values import BARE, SCHEMES, Style, read_value
 
 __all__ = ["DULL_PROSE", "LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
 
@@ -43,8 +43,10 @@ def _dull_words() -> str:
     of = "|".join(sorted(word for word in _OF & _LEADING if word.isascii()))
     leading = "|".join(sorted(word for word in _LEADING - _OF if word.isascii()))
     lead = rf"(?:(?:(?:{of}) ){{1,3}}+[a-z]{{1,15}} |(?:{leading}) )"
-    dull = rf"(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+[ ,;\n)<>]"
-    return f" {lead}{{0,{_MAX_LEADS}}}+(?:{dull}|{lead})"
+    end = r"\.?[ ,;\n)<>]"
+    dull = rf"(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+{end}"
+    listed = rf"(?:{of}) [a-z]{{1,15}}+[,;] (?!(?:{'|'.join(SCHEMES)})\b)[a-z]{{1,15}}+{end}"
+    return f" {lead}{{0,{_MAX_LEADS}}}+(?:{dull}|{listed}|{lead})"
 
 
 #: Behind a name and a blank, a text in which `value_in_prose` finds nothing, as it would find out slowly.

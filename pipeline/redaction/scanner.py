@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, first_start, has_trigger, open_trigger, search_of
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
@@ -54,9 +54,9 @@ class Scanner:
         self._search, self._rows = search_of(reader.text)
         return self._advance()
 
-    def scan(self, text: str) -> list[Piece]:
-        """All of a text that is there already."""
-        self._reader.closed = True
+    def scan(self, text: str, position: int = 0) -> list[Piece]:
+        """All of a text that is there already. `position`: where its first trigger may stand."""
+        self._reader.closed, self._position = True, position
         return self.feed(text)
 
     def close(self) -> list[Piece]:
@@ -183,11 +183,15 @@ class Scanner:
 
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
-    if opening is None and not has_trigger(text):
+    found = search_of(text)[0].search(text)
+    if opening is None and found is None:
         return text, 0
     scanner = Scanner(opening)
+    pieces = scanner.scan(text, found.start() if found else len(text))
+    if not scanner.count:
+        return text, 0
     parts, start = [], 0
-    for length, new in scanner.scan(text):
+    for length, new in pieces:
         parts.append(text[start : start + length] if new is None else new)
         start += length
-    return ("".join(parts), scanner.count) if scanner.count else (text, 0)
+    return "".join(parts), scanner.count

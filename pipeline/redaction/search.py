@@ -4,14 +4,15 @@ Triggers are taken in the order of their anchors, which doesn't depend on how th
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case, rarity
+from openprogram.pipeline.redaction.rules import COSTLY_ANCHORS, Rule, Trigger, any_case, rarity
 from openprogram.pipeline.redaction.spans import Match
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "Found", "find_trigger", "first_start", "has_trigger", "open_trigger", "rules_of", "search_of"]
+__all__ = ["MAX_SUFFIX", "Found", "Search", "find_trigger", "first_start", "open_trigger", "rules_of", "search_of"]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -49,17 +50,16 @@ def _nothing(_reader: Reader, _start: int, _end: int) -> None:
     """In the place of group 0, which is all of the match and no trigger."""
 
 
-class _Search:
+class Search:
     """One regular expression for many literals; its groups, all empty, say which one was found."""
 
-    def __init__(self, *, ascii_only: bool) -> None:
+    def __init__(self, literals: Iterable[tuple[Trigger, Rule]]) -> None:
         self.groups: list[tuple[Trigger, Rule]] = []
-        alternatives = []
         # the most frequent anchors first: the search engine tries the alternatives in this order
-        for anchor, rows in sorted(_by_anchor().items(), key=lambda row: (rarity(row[0]), row[0])):
-            if anchor.isascii() or not ascii_only:
-                alternatives.append(re.escape(anchor) + self._behind(rows))
-        self.pattern: Final = re.compile("|".join(alternatives))
+        by_anchor = sorted(_by_anchor(literals).items(), key=lambda row: (rarity(row[0]), row[0]))
+        self.pattern: Final = re.compile(
+            "|".join([re.escape(anchor) + self._behind(rows) for anchor, rows in by_anchor])
+        )
         #: By the number of the group: where the anchor stands in its literal, and the rule's match.
         self.rows: Final[list[tuple[int, Match]]] = [
             (0, _nothing),
@@ -73,27 +73,57 @@ class _Search:
             # the longest first: `gsk_` ends in `sk_`, and one anchor has one trigger
             head = _pattern(t.literal[t.anchor + 1 :][:1], folded=t.folded)
             heads.setdefault(head, []).append((t, rule))
+        neighbours = [t for t, _ in rows]
         if ends := heads.pop("", None):
             # where nothing stands behind the anchor, what stands before it is looked at first, for all at once
             before = {_pattern(t.literal[t.anchor - 1], folded=t.folded).strip("[]") for t, _ in ends if t.anchor}
             heads[f"(?<=[{''.join(sorted(before))}].)" if all(t.anchor for t, _ in ends) else ""] = ends
-        return _either([head + _either([self._tail(*row) for row in members]) for head, members in heads.items()])
+        return _either(
+            [head + _either([self._tail(*row, neighbours) for row in members]) for head, members in heads.items()]
+        )
 
-    def _tail(self, t: Trigger, rule: Rule) -> str:
+    def _tail(self, t: Trigger, rule: Rule, neighbours: list[Trigger]) -> str:
         self.groups.append((t, rule))
         behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
-        return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + "()"
+        return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + _unless(t, neighbours) + "()"
+
+
+def _unless(t: Trigger, neighbours: list[Trigger]) -> str:
+    """What passes by `t`, but not where another literal stands at the same anchor: that one would be found instead."""
+    if not t.unless:
+        return ""
+    others = [_stands_at(other, t) for other in neighbours if other is not t and _may_share(t, other)]
+    return _either([f"(?!{t.unless})", *others])
+
+
+def _may_share(t: Trigger, other: Trigger) -> bool:
+    """Whether both literals may stand in a text with one anchor."""
+    shift = other.anchor - t.anchor
+    pairs = [(c, other.literal[at + shift]) for at, c in enumerate(t.literal) if 0 <= at + shift < len(other.literal)]
+    return all(not set(_forms(c, t)).isdisjoint(_forms(d, other)) for c, d in pairs)
+
+
+def _stands_at(other: Trigger, t: Trigger) -> str:
+    """Behind `t`, an expression for `other` at the same anchor."""
+    begun = other.anchor + len(t.literal) - t.anchor  # characters from the beginning of `other` to the end of `t`
+    left, right = other.literal[:begun], other.literal[begun:]
+    passed = "." * (begun - len(left))
+    ahead = f"(?={_pattern(right, folded=other.folded)})" if right else ""
+    return f"(?<={_pattern(left, folded=other.folded)}{passed}){ahead}"
+
+
+def _forms(character: str, t: Trigger) -> list[str]:
+    return sorted({character.lower(), character.upper()}) if t.folded else [character]
 
 
 def _either(alternatives: list[str]) -> str:
     return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
 
 
-def _by_anchor() -> dict[str, list[tuple[Trigger, Rule]]]:
+def _by_anchor(literals: Iterable[tuple[Trigger, Rule]]) -> dict[str, list[tuple[Trigger, Rule]]]:
     by_anchor: dict[str, list[tuple[Trigger, Rule]]] = {}
-    for t, rule in _LITERALS:
-        anchor = t.literal[t.anchor]
-        for form in sorted({anchor.lower(), anchor.upper()}) if t.folded else [anchor]:
+    for t, rule in literals:
+        for form in _forms(t.literal[t.anchor], t):
             by_anchor.setdefault(form, []).append((t, rule))
     return by_anchor
 
@@ -101,7 +131,7 @@ def _by_anchor() -> dict[str, list[tuple[Trigger, Rule]]]:
 def _compile_open() -> re.Pattern[str]:
     """The search for literals that the end of the text cuts short behind their anchor."""
     alternatives = []
-    for anchor, literals in sorted(_by_anchor().items()):
+    for anchor, literals in sorted(_by_anchor(_LITERALS).items()):
         rows = []
         for t, _ in literals:
             if after := t.literal[t.anchor + 1 :]:
@@ -126,13 +156,23 @@ def _openings(literals: list[str]) -> str:
     return "|".join(parts) or r"(?!)"
 
 
-#: Most text is ASCII, where the search for ASCII literals alone is much faster and finds the same.
-_ASCII: Final = _Search(ascii_only=True)
-_ALL: Final = _Search(ascii_only=False)
-#: Anchors that are not ASCII: without one in it, any text is searched as an ASCII text is.
-_FOREIGN: Final = re.compile(f"[{''.join(sorted(anchor for anchor in _by_anchor() if not anchor.isascii()))}]")
+_ALL: Final = Search(_LITERALS)
+#: Anchors that are not ASCII: most text has none, and is searched without their literals, which is much faster.
+_FOREIGN: Final = re.compile(f"[{''.join(sorted(c for c in _by_anchor(_LITERALS) if not c.isascii()))}]")
+#: Most text lacks the literals that only a frequent character tells, too: a third of what would stop the search.
+_COSTLY: Final = [t.literal.lower().encode() for t, _ in _LITERALS if t.literal[t.anchor] in COSTLY_ANCHORS]
+_CHEAP: Final = Search(
+    (t, rule) for t, rule in _LITERALS if (c := t.literal[t.anchor]).isascii() and c not in COSTLY_ANCHORS
+)
 _OPEN: Final = _compile_open()
 _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
+
+
+def _search_for(text: str) -> Search:
+    if not text.isascii() and _FOREIGN.search(text) is not None:
+        return _ALL
+    folded = text.encode(errors="replace").lower()
+    return _ALL if any(literal in folded for literal in _COSTLY) else _CHEAP
 
 
 def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
@@ -141,24 +181,18 @@ def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
     Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule. Looks at all of
     `text`, so not to be asked again for every trigger.
     """
-    search = _ASCII if text.isascii() or _FOREIGN.search(text) is None else _ALL
+    search = _search_for(text)
     return search.pattern, search.rows
 
 
 def rules_of(text: str) -> list[Rule | None]:
     """The rule of each row of `search_of(text)`, for those who want to know which one removed something."""
-    search = _ASCII if text.isascii() or _FOREIGN.search(text) is None else _ALL
-    return [None, *(rule for _, rule in search.groups)]
-
-
-def has_trigger(text: str) -> bool:
-    """Whether any rule may have something to say about `text`."""
-    return search_of(text)[0].search(text) is not None
+    return [None, *(rule for _, rule in _search_for(text).groups)]
 
 
 def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:
     """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
-    search = _ASCII if text.isascii() else _ALL
+    search = _search_for(text)
     match = search.pattern.search(text, position, stop)
     if match is None:
         return None

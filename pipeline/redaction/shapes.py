@@ -129,20 +129,25 @@ def _encoded_pem(reader: Reader, start: int, end: int) -> Span | None:
     return Span(start, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
 
 
+#: Behind a scheme, a word of prose or nothing.
+_NO_CREDENTIAL: Final = r"[^ \t%]|[ \t]{1,8}+[A-Z]?[a-z]{0,62}+\.?[^A-Za-z0-9_.~+/=%-]"
+#: Behind `://`, an authority without user information.
+_NO_USER: Final = r"[^\s/\"'`<>\\?#,;(){}|@:\[]{0,79}+[\s/\"'`<>\\?#,;(){}|\[]"
+
 SHAPE_RULES: Final = (
     Rule("placeholder", "own", "", (trigger(SECRET_PLACEHOLDER, anchor=0),), _placeholder),
     Rule(
         "bearer-credential",
         "https://www.rfc-editor.org/rfc/rfc6750#section-2.1",
         "send Bearer Zx4Qm81LwT7v now",
-        (trigger("bearer", folded=True), trigger("basic", folded=True)),
+        (trigger("bearer", folded=True, unless=_NO_CREDENTIAL), trigger("basic", folded=True, unless=_NO_CREDENTIAL)),
         _scheme,
     ),
     Rule(
         "jwt",
         "https://www.rfc-editor.org/rfc/rfc7519",
         "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.Zx4Qm81LwT7vBn2K here",
-        (trigger("eyJ", direct=True),),
+        (trigger("eyJ", direct=True, unless="[A-Za-z0-9_+/-]{0,13}+[^A-Za-z0-9_+/-]"),),
         _jwt,
     ),
     Rule(
@@ -163,7 +168,7 @@ SHAPE_RULES: Final = (
         "url-password",
         "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
         "https://user:Zx4Qm81Lw@host.example/",
-        (trigger("://"),),
+        (trigger("://", unless=_NO_USER),),
         _userinfo,
     ),
 )

@@ -81,7 +81,8 @@ def token_rule(
     """
     assert word_start or stays
     first = prefixes.split()[0]
-    triggers = tuple(trigger(prefix, direct=not stays) for prefix in prefixes.split())
+    short = f"[{body}]{{0,{least - 1}}}+[^{body}]"
+    triggers = tuple(trigger(prefix, direct=not stays, unless=short) for prefix in prefixes.split())
     match = _token(body, least, accept, head=max(head, least), word_start=word_start, stays=stays)
     return Rule(name, source, f"value {first}{example_body} end", triggers, match)
 

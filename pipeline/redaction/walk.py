@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import scan_text
 from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, ListScope, ObjectScope, Place, place_of
-from openprogram.pipeline.redaction.search import has_trigger
 
 __all__ = ["REDACTION_VERSION", "Redacted", "redact", "remove_secret_values"]
 
@@ -107,20 +106,21 @@ def _know(key: str) -> _Key:
     return known
 
 
-#: Short strings seen before in which no rule has anything to look at: roles, types, names of tools and models.
+#: Short strings seen before in which nothing was found: roles, types, names of tools and models.
 _PLAIN: Final[set[str]] = set()
 _MAX_PLAIN: Final = 48
 
 
-def _is_plain(text: str) -> bool:
-    """Whether no rule has anything to look at in `text`."""
-    if has_trigger(text):
-        return False
-    if len(text) <= _MAX_PLAIN:
+def _scan(text: str) -> tuple[str, int]:
+    """As `scan_text`, for text that often comes again."""
+    if text in _PLAIN:
+        return text, 0
+    found = scan_text(text)
+    if not found[1] and len(text) <= _MAX_PLAIN:
         if len(_PLAIN) >= _MAX_KEYS:
             _PLAIN.clear()
         _PLAIN.add(text)
-    return True
+    return found
 
 
 class _Walk:
@@ -134,7 +134,7 @@ class _Walk:
         if isinstance(value, str):
             if place >= Place.STRING:
                 return self._remove(value)
-            text, count = scan_text(value, OPENINGS.get(place))
+            text, count = _scan(value) if place is Place.LOOK else scan_text(value, OPENINGS.get(place))
             self.count += count
             return text
         if place is Place.WHOLE:
@@ -163,7 +163,7 @@ class _Walk:
             redacted: JsonValue = item
             if isinstance(item, str):
                 if not (known.untouched and not mode.free and _is_untouched(known.untouched, value)):
-                    if place is not Place.LOOK or (item not in _PLAIN and not _is_plain(item)):
+                    if place is not Place.LOOK or item not in _PLAIN:
                         redacted = self.look(item, mode, place, name)
                     if scope is not None and isinstance(redacted, str):
                         scope.saw(name, redacted)
