@@ -5,7 +5,7 @@ A JSON value here is what `json.loads` returns: str, int, float (finite), bool, 
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from pydantic import JsonValue
@@ -88,59 +88,90 @@ def to_json_value(value: Any, path: str = "", depth: int = 1) -> JsonValue:
     pydantic's own JSON mode replaces lone surrogates in keys (two keys may become one) and keeps NaN, so
     containers are walked here and pydantic converts only what JSON doesn't know: leaves (dates, enums, URLs), and
     keys that aren't strings. A set becomes a list in an order that is the same in every process.
+    `path`: where it stands, for the error. `depth`: how deep, from 1.
     Raises NotJson: NaN or Infinity, an object pydantic can't convert, two keys that become one, or nesting beyond
     MAX_DEPTH.
     """
+    try:
+        return _value(value, depth)
+    except NotJson as error:
+        raise NotJson(_below(path, error.field_path), error.reason) from None
+
+
+#: What is a JSON value as it is: most of what there is.
+_LEAVES: Final = frozenset({str, int, bool, type(None)})
+
+
+def _value(value: Any, depth: int) -> JsonValue:
+    """As `to_json_value`; the path in the error begins at `value`, and is only made where there is one."""
     kind = type(value)
-    if kind is str or value is None or kind is bool or kind is int:
+    if kind in _LEAVES:
         return value  # type: ignore[no-any-return]
     if kind is float:
         if not math.isfinite(value):
-            raise NotJson(path, f"{value} is not a JSON number")
+            raise NotJson("", f"{value} is not a JSON number")
         return value  # type: ignore[no-any-return]
     if depth > MAX_DEPTH:
-        raise NotJson(path, f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        return _object(value, path, depth)
+        raise NotJson("", f"nested deeper than {MAX_DEPTH} levels")
+    if kind is dict or isinstance(value, Mapping):
+        return _object(value, depth)
     if isinstance(value, (list, tuple)):
-        return [to_json_value(item, join_path(path, index), depth + 1) for index, item in enumerate(value)]
+        return _list(value, depth)
     if isinstance(value, (set, frozenset)):
-        return sorted((to_json_value(item, path, depth + 1) for item in value), key=to_json_text)
-    return _convert_leaf(value, path, depth)
+        return sorted((_value(item, depth + 1) for item in value), key=to_json_text)
+    return _convert_leaf(value, depth)
 
 
-def _object(value: Mapping[Any, Any], path: str, depth: int) -> dict[str, JsonValue]:
+def _object(value: Mapping[Any, Any], depth: int) -> dict[str, JsonValue]:
     members: dict[str, JsonValue] = {}
     for key, item in value.items():
-        name = _key(key, path)
+        name = key if type(key) is str else _key(key)
         if name in members:
-            raise NotJson(path, f"two keys are both written as {name!r}")
-        members[name] = to_json_value(item, join_path(path, name), depth + 1)
+            raise NotJson("", f"two keys are both written as {name!r}")
+        try:
+            members[name] = item if type(item) in _LEAVES else _value(item, depth + 1)
+        except NotJson as error:
+            raise NotJson(_below(join_path("", name), error.field_path), error.reason) from None
     return members
 
 
-def _key(key: Any, path: str) -> str:
+def _list(value: Sequence[Any], depth: int) -> list[JsonValue]:
+    items: list[JsonValue] = []
+    try:
+        for item in value:
+            items.append(item if type(item) in _LEAVES else _value(item, depth + 1))  # noqa: PERF401 -- counted below
+    except NotJson as error:
+        raise NotJson(_below(join_path("", len(items)), error.field_path), error.reason) from None
+    return items
+
+
+def _below(parent: str, path: str) -> str:
+    """`a`, `b.c` → `a.b.c`; `a`, `[2]` → `a[2]`."""
+    return f"{parent}.{path}" if parent and path and not path.startswith("[") else parent + path
+
+
+def _key(key: Any) -> str:
     if isinstance(key, str):
         return str.__str__(key)  # not str(): a string enum's member would come out under its Python name
     try:
         (name,) = to_jsonable_python({key: None})
     except (PydanticSerializationError, ValueError, RecursionError):
-        raise NotJson(path, f"the key {_shorten(repr(key))} has no JSON form") from None
+        raise NotJson("", f"the key {_shorten(repr(key))} has no JSON form") from None
     return str(name)
 
 
-def _convert_leaf(value: Any, path: str, depth: int) -> JsonValue:
+def _convert_leaf(value: Any, depth: int) -> JsonValue:
     if isinstance(value, str):
         return str.__str__(value)  # a subclass, such as an enum's member or a safe string
     if isinstance(value, Iterator):
-        raise NotJson(path, f"{type(value).__name__} can be read only once, and the provider must read it")
+        raise NotJson("", f"{type(value).__name__} can be read only once, and the provider must read it")
     try:
         converted = to_jsonable_python(value, inf_nan_mode="constants", bytes_mode="base64")
     except (PydanticSerializationError, ValueError, RecursionError) as error:
-        raise NotJson(path, f"{type(value).__name__} has no JSON form ({error})") from None
+        raise NotJson("", f"{type(value).__name__} has no JSON form ({error})") from None
     if type(converted) is type(value):
-        raise NotJson(path, f"{type(value).__name__} has no JSON form")
-    return to_json_value(converted, path, depth)
+        raise NotJson("", f"{type(value).__name__} has no JSON form")
+    return _value(converted, depth)
 
 
 def to_json_text(value: JsonValue) -> bytes:

@@ -5,7 +5,7 @@ before. A request is a list of literal bytes (`{"model":`), of parts (the model,
 messages).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, NewType, Protocol, TypeAlias
 
 from openprogram.pipeline.errors import RecordingValueError
@@ -206,16 +206,15 @@ def clean_part(value: JsonValue, count: int, stamps: frozenset[str]) -> CleanPar
     name = next((key for key in stamps if isinstance(value, dict) and type(value.get(key)) is int), None)
     if name is None or not isinstance(value, dict):
         return CleanPart(to_json_text(value), b"", b"", count)
-    keys = list(value)
-    at = keys.index(name)
-    before = _members({key: value[key] for key in keys[:at]})
-    after = _members({key: value[key] for key in keys[at + 1 :]})
+    members = list(value.items())
+    at = list(value).index(name)
+    before, after = _members(members[:at]), _members(members[at + 1 :])
     head = b"{" + before + (b"," if before else b"") + to_json_text(name) + b":"
     return CleanPart(head, to_json_text(value[name]), (b"," if after else b"") + after + b"}", count)
 
 
-def _members(value: Mapping[str, JsonValue]) -> bytes:
-    return to_json_text(dict(value))[1:-1]
+def _members(members: list[tuple[str, JsonValue]]) -> bytes:
+    return to_json_text(dict(members))[1:-1] if members else b""
 
 
 class RequestText:

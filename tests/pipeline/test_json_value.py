@@ -118,6 +118,32 @@ def test_what_json_can_not_hold_is_refused_with_its_path(value: Any, path: str, 
     assert failure.value.reason.startswith(reason)
 
 
+keys = texts | st.sampled_from(["", "a.b", "[0]", "plain", "two words", '"'])
+
+
+@any_machine
+@given(st.lists(keys | st.integers(0, 3), max_size=6), keys | st.just("options"))
+def test_the_path_of_what_is_refused_is_every_key_and_position_on_the_way(steps: list[str | int], root: str) -> None:
+    value: Any = float("nan")
+    path = ""
+    for step in reversed(steps):
+        value = {step: value} if isinstance(step, str) else [*range(step), value]
+    for step in steps:
+        path = join_path(path, step)
+    with pytest.raises(NotJson) as failure:
+        to_json_value(value)
+    assert failure.value.field_path == path
+    with pytest.raises(NotJson) as failure:
+        to_json_value({root: value})
+    below = join_path("", root)
+    for step in steps:
+        below = join_path(below, step)
+    assert failure.value.field_path == below
+    with pytest.raises(NotJson) as failure:
+        to_json_value(value, path=below)
+    assert failure.value.field_path.startswith(below)
+
+
 def nested(levels: int) -> Any:
     value: Any = 0
     for _ in range(levels):
