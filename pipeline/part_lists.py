@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from openprogram.pipeline.pieces import with_piece, with_text
 from openprogram.pipeline.snapshots import Snapshot
 
 __all__ = ["CleanPart", "KnownList", "KnownPart"]
+
+#: Bytes that a source and its snapshot take, about: the least there is, and for each reference in it.
+_SOURCE_BYTES: Final = 1024
+_REFERENCE_BYTES: Final = 100
+#: What a byte of text takes as values, where nothing is known of them.
+_BYTES_AS_VALUES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,11 @@ class CleanPart:
         """All of it."""
         return self.head + self.stamp + self.tail
 
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        return len(self.head) + len(self.stamp) + len(self.tail)
+
 
 class KnownPart(NamedTuple):
     """What became of a source. `snapshot`: of the source then, or None where it can't be told whether it changed."""
@@ -41,20 +52,28 @@ class KnownPart(NamedTuple):
         """Whether the source is still what it was."""
         return self.snapshot is not None and self.snapshot.is_current()
 
+    @property
+    def size(self) -> int:
+        """Bytes that are held with it, about: the source is most of them, where its texts are short."""
+        text = self.clean.size
+        values = text * _BYTES_AS_VALUES if self.snapshot is None else len(self.snapshot) * _REFERENCE_BYTES
+        return _SOURCE_BYTES + text + values
+
 
 class KnownList:
     """The items of a list with what became of them. It never changes: a longer list is another KnownList.
 
     `items`; `text`: pieces that make the JSON text of the items, with the commas between them; `count`: places that
-    were redacted.
+    were redacted; `size`: bytes that are held with it, about.
     """
 
-    __slots__ = ("_snapshots", "_sources", "count", "items", "text")
+    __slots__ = ("_snapshots", "_sources", "count", "items", "size", "text")
 
     def __init__(self, items: Sequence[KnownPart]) -> None:
         self.items = items
         self.text: tuple[bytes, ...] = (_text(items),)
         self.count = sum(item.clean.count for item in items)
+        self.size = len(self.text[0]) + sum(item.size for item in items)
         self._sources = [item.source for item in items]
         self._snapshots = _joined(items)
 
@@ -64,17 +83,13 @@ class KnownList:
         longer.text = with_text(self.text, b"," + longer.text[0])
         longer.items = [*self.items, *items]
         longer.count += self.count
+        longer.size += self.size
         longer._sources = [*self._sources, *longer._sources]
         if self._snapshots is not None and longer._snapshots is not None:
             longer._snapshots = with_piece(self._snapshots, longer._snapshots[0], len, Snapshot.followed_by)
         else:
             longer._snapshots = None
         return longer
-
-    @property
-    def size(self) -> int:
-        """Bytes of its text."""
-        return sum(map(len, self.text))
 
     def begins(self, sources: Sequence[Any]) -> bool:
         """Whether a list begins with these very items, and each is still what it was."""

@@ -34,7 +34,8 @@ CleanBody = NewType("CleanBody", tuple[bytes, ...])
 
 #: Bytes kept free for `type` and `call_index`, which the writer puts before the body.
 _RESERVED_BYTES: Final = 64
-_POINTER_BYTES: Final = 8
+#: What an entry takes beside what it holds.
+_ENTRY_BYTES: Final = 256
 
 
 class Part(NamedTuple):
@@ -103,7 +104,7 @@ class PartMemo:
     costs its length. Threads may race here; at worst one works out anew what another had.
     """
 
-    #: Bytes of text after which a generation ends: about that many are kept in each of two.
+    #: Bytes after which a generation ends: about that many are kept in each of two.
     GENERATION_BYTES: Final = 16 * 1024 * 1024
 
     def __init__(self) -> None:
@@ -130,10 +131,9 @@ class PartMemo:
         """Remember what became of a part whose source had that key."""
         clean = known.clean
         if key is not None:
-            self._put(key, clean, len(key) + len(clean.head) + len(clean.tail))
+            self._put(key, clean, _ENTRY_BYTES + len(key) + clean.size)
         if part.position is None:
-            size = _POINTER_BYTES if known.snapshot is None else len(known.snapshot) * _POINTER_BYTES
-            self._put((part.name, id(part.source)), known, size)
+            self._put((part.name, id(part.source)), known, _ENTRY_BYTES + known.size)
 
     def keep_list(self, name: str, known: KnownList, new_bytes: int) -> None:
         """Remember a list, in the place of the one that began with the same object. `new_bytes`: more than that one."""
@@ -142,7 +142,7 @@ class PartMemo:
     def _get(self, name: Any) -> Any:
         found = self._young.get(name)
         if found is None and (found := self._old.get(name)) is not None:
-            self._put(name, found, _POINTER_BYTES)
+            self._put(name, found, _ENTRY_BYTES)
         return found
 
     def _put(self, name: Any, value: Any, size: int) -> None:
@@ -195,10 +195,23 @@ def _dump_part(part: Part, memo: PartMemo, codec: PartCodec, *, is_kept: bool = 
     key = codec.key(part) if is_known_type else None
     if key is not None and (clean := memo.find_equal(key)) is not None:
         # Whoever makes a new object of the same content for each request will not send this one again.
-        known = KnownPart(part.source, take_snapshot(part.source) if is_kept else None, clean)
+        known = KnownPart(part.source, _snapshot_of(part, key, codec) if is_kept else None, clean)
         memo.keep(part, None, known)
         return known
-    return DumpedPart(part, key, take_snapshot(part.source) if is_known_type else None, codec.dump_part(part))
+    # Another thread may change the source at any time. What is remembered of it has to be of one and the same state.
+    snapshot = take_snapshot(part.source) if is_known_type else None
+    value = codec.dump_part(part)
+    if key is not None and codec.key(part._replace(source=value)) != key:
+        key = None
+    if snapshot is not None and not snapshot.is_current():
+        snapshot = None
+    return DumpedPart(part, key, snapshot, value)
+
+
+def _snapshot_of(part: Part, key: bytes, codec: PartCodec) -> Snapshot | None:
+    """A snapshot of the source as long as it has that key."""
+    snapshot = take_snapshot(part.source)
+    return snapshot if snapshot is not None and codec.key(part) == key and snapshot.is_current() else None
 
 
 def clean_part(value: JsonValue, count: int, stamps: frozenset[str]) -> CleanPart:

@@ -2,6 +2,8 @@
 
 import datetime
 import math
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,19 @@ from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
 from openprogram.pipeline.errors import RecordingValueError, ReplayMismatch
+from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.redaction import remove_secret_values
-from openprogram.pipeline.request_parts import DumpedList, DumpedPart, PartMemo
+from openprogram.pipeline.request_parts import DumpedList, DumpedPart, Part, PartMemo
 from openprogram.pipeline.stages.normalize import normalized
+from openprogram.pipeline.stages.redact import clean_request
+from openprogram.providers.codec import ProviderRequestCodec
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import (
     AssistantMessage,
     Context,
+    Message,
     StreamOptions,
     TextContent,
     Tool,
@@ -139,6 +145,99 @@ def test_what_no_request_asks_for_any_more_is_forgotten(monkeypatch: pytest.Monk
     for number in range(200):
         clean(Context(messages=[UserMessage(content=f"{number} " * 50)]), None, memo)
     assert len(memo._young) + len(memo._old) < 30
+
+
+class Interrupted(ProviderRequestCodec):
+    """Between two of its steps with a message, a thread has a turn that changes it."""
+
+    def __init__(self, turn: int, change: Callable[[], object]) -> None:
+        self._turns_left, self._change = turn, change
+
+    def key(self, part: Part) -> bytes | None:
+        self._turn(part)
+        key = super().key(part)
+        self._turn(part)
+        return key
+
+    def dump_part(self, part: Part) -> JsonValue:
+        self._turn(part)
+        value = super().dump_part(part)
+        self._turn(part)
+        return value
+
+    def _turn(self, part: Part) -> None:
+        if part.name == "messages":
+            if self._turns_left == 0:
+                self._change()
+            self._turns_left -= 1
+
+
+@pytest.mark.parametrize("turn", range(6))
+@pytest.mark.parametrize("seen", ["nothing", "the object", "the content", "both"])
+@pytest.mark.parametrize("held", [False, True])
+def test_a_message_that_changes_while_it_is_dumped_leaves_nothing_wrong_in_memory(
+    turn: int, seen: str, held: bool
+) -> None:
+    def message(text: str) -> UserMessage:
+        return UserMessage.model_construct(content=[TextContent(text=text)])
+
+    def asked(sent: UserMessage) -> None:
+        context = Context.model_construct(messages=[sent])
+        assert clean(context, None, memo).value() == clean(context, None, PartMemo()).value()
+
+    memo, changing = PartMemo(), message("zero")
+    if seen in ("the object", "both"):
+        asked(changing)
+    if seen in ("the content", "both"):
+        asked(message("old"))
+    changing.content[0].text = "old"  # type: ignore[union-attr]
+    codec = Interrupted(turn, lambda: setattr(changing.content[0], "text", "new"))
+    clean_request(normalized((MODEL, Context.model_construct(messages=[changing]), None), codec, memo), memo)
+    for text in ("new", "old", "zero"):
+        if held:
+            changing.content[0].text = text  # type: ignore[union-attr]
+        asked(changing)
+        asked(message(text))
+
+
+def _user(text: str, number: int) -> UserMessage:
+    return UserMessage(content=f"{text} {number}", timestamp=number)
+
+
+def _conversation(number: int) -> list[Message]:
+    """Grows by one message a call, and is cut down to a few now and then, as by an agent that summarises."""
+    kept = number % 40
+    return [*map(FIRST.get, range(number - kept, number + 1))]  # type: ignore[list-item]
+
+
+#: The same objects in every call that has them.
+FIRST = {number: _user("message " * 20, number) for number in range(600)}
+
+#: What one program may ask for again and again: the messages of its nth call.
+PROGRAMS: dict[str, Callable[[int], list[Message]]] = {
+    "the same": lambda _: [FIRST[0]],
+    "equal ones": lambda _: [_user("hi", 0)],
+    "others": lambda number: [_user("hi", number)],
+    "nested ones": lambda number: [_result([[number, at] for at in range(50)])],
+    "an equal history": lambda number: [*(_user("hi", at) for at in range(5)), _user("ho", number)],
+    "a conversation": _conversation,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_memory_is_bounded_by_what_it_really_takes(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects that are held cost a multiple of their text, and an entry without any text costs as well."""
+    monkeypatch.setattr(PartMemo, "GENERATION_BYTES", 200_000)
+    memo, chosen = PartMemo(), StreamOptions(max_tokens=5)
+    tracemalloc.start()
+    try:
+        for number in range(600):
+            context = Context.model_construct(messages=PROGRAMS[program](number))
+            clean(context, chosen, memo)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 3 * PartMemo.GENERATION_BYTES
 
 
 @pytest.mark.anyio
