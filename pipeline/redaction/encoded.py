@@ -1,6 +1,5 @@
 """Base64 that holds a secret: a `.env` file, a connection string, `user:password`, JSON with a token in it."""
 
-import base64
 import binascii
 import re
 from typing import Final
@@ -17,9 +16,26 @@ MAX_ENCODED: Final = 512
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*")
 REST_OF_BASE64: Final = rest_of(re.compile(r"[A-Za-z0-9+/=_-]*"))
 _SEPARATOR: Final = re.compile(r"[\s\"'`:=>)(,-]*")
-_NAMED: Final = re.compile(
-    r"""(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?-?key|access_?-?key|private_?-?key|pwd|auth)["']?\s{0,4}[:=]\s{0,4}["']?([^\s"',;&}]{6,64})"""
-)
+#: Letters that are another one in lower or upper case, as `re.IGNORECASE` has it.
+_TWINS: Final = {"s": "ſ", "k": "\u212a", "i": "İı"}
+_NAMES: Final = (
+    "pass password passwd passphrase secret token apikey api_key api-key api_-key accesskey access_key access-key"
+    " access_-key privatekey private_key private-key private_-key pwd auth"
+).split()
+
+
+def _named() -> str:
+    """A name, a separator and a value. Without the flag for any case, which would look at every character."""
+    rows: dict[str, list[str]] = {}
+    for name in sorted(_NAMES, reverse=True):
+        rest = "".join(f"[{c}{c.upper()}{_TWINS.get(c, '')}]" if c.isalpha() else c for c in name[1:])
+        for initial in (name[0], name[0].upper(), *_TWINS.get(name[0], "")):
+            rows.setdefault(initial, []).append(rest)
+    names = [f"{initial}(?:{'|'.join(rests)})" for initial, rests in rows.items()]
+    return rf"""(?:{"|".join(names)})["']?\s{{0,4}}[:=]\s{{0,4}}["']?([^\s"',;&}}]{{6,64}})"""
+
+
+_NAMED: Final = re.compile(_named())
 _USERINFO: Final = re.compile(r"://[^\s/:@]{0,64}:[^\s/@]{3,128}@|BEGIN [A-Z ]{0,16}PRIVATE KEY")
 
 
@@ -28,9 +44,12 @@ def tells_a_secret(text: str) -> bool:
     whole = text.rstrip("=").replace("-", "+").replace("_", "/")
     whole = whole[: len(whole) - len(whole) % 4] if len(whole) % 4 == 1 else whole + "=" * (-len(whole) % 4)
     try:
-        decoded = base64.b64decode(whole).decode(errors="replace")
+        data = binascii.a2b_base64(whole)
     except binascii.Error:
         return False
+    if not (b"=" in data or b":" in data or b"BEGIN" in data):
+        return False  # without which neither expression matches
+    decoded = data.decode(errors="replace")
     found = _NAMED.search(decoded)
     return _USERINFO.search(decoded) is not None or (found is not None and is_secret_value(found[1], Proof.NAMED))
 
