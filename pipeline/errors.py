@@ -29,7 +29,13 @@ __all__ = [
     "ReplayMismatch",
     "StreamIncomplete",
     "UnconsumedCalls",
+    "calls_were_recorded",
 ]
+
+
+def calls_were_recorded(count: int) -> str:
+    """How many calls a recording has, as a clause."""
+    return f"{count} {'call was' if count == 1 else 'calls were'} recorded"
 
 
 class PipelineError(Exception):
@@ -99,9 +105,10 @@ class RecordingValueError(PipelineError):
 class ReplayMismatch(PipelineError):
     """The incoming request differs from the recorded one, or no recorded call is left.
 
-    `call_index`: which recorded call it was compared with, from 0. `field_path`: the first field that differs
-    (`call_index` when the recording has no such call). `recorded`, `incoming`: the two values there, redacted,
-    or `ABSENT`. `event_index`: where a position in the stream diverges, else None. `cause`: a sentence on where
+    `call_index`: which recorded call it was compared with, from 0. `field_path`: the first field that differs.
+    `recorded`, `incoming`: the two values there, redacted, or `ABSENT`. Where the recording has no such call,
+    `field_path` is `call_index`, `recorded` how many calls it has, `incoming` the index of the one that came, from 0.
+    `event_index`: where a position in the stream diverges, else None. `cause`: a sentence on where
     the difference entered, or None. `policy`: how the recording's calls are matched, where not exactly.
     `bindings`: those that this place contradicts, the last of them the one that stands here, or none.
     """
@@ -119,7 +126,8 @@ class ReplayMismatch(PipelineError):
         policy: MatchingPolicy | None = None,
         bindings: Sequence[Binding] = (),
     ) -> None:
-        shown_recorded, shown_incoming = show_difference(recorded, incoming)
+        shown = _calls_differ if field_path == "call_index" else show_difference
+        shown_recorded, shown_incoming = shown(recorded, incoming)
         where = f"call {call_index}" if event_index is None else f"call {call_index}, event {event_index}"
         message = (
             f"replay mismatch at {where}, field {field_path}:\nrecorded {shown_recorded}, incoming {shown_incoming}"
@@ -151,12 +159,18 @@ class ReplayMismatch(PipelineError):
             self.add_note(next_step)
 
 
+def _calls_differ(count: JsonValue | Absent, index: JsonValue | Absent) -> tuple[str, str]:
+    # Side by side, a number of calls and an index from 0 would look like two equal values.
+    return f"{count} {'call' if count == 1 else 'calls'}", f"call {index}, counted from 0"
+
+
 class UnconsumedCalls(ReplayMismatch):
     """The run made fewer calls than were recorded. `call_count`: recorded, `consumed`: asked for."""
 
     def __init__(self, *, call_count: int, consumed: int) -> None:
         super().__init__(call_index=consumed, field_path="call_index", recorded=call_count, incoming=consumed)
-        self.args = (f"replay incomplete: {call_count} calls were recorded, {consumed} were asked for",)
+        asked = f"{consumed} {'was' if consumed == 1 else 'were'} asked for"
+        self.args = (f"replay incomplete: {calls_were_recorded(call_count)}, {asked}",)
         self._data = {"call_count": call_count, "consumed": consumed}
         self.call_count, self.consumed = call_count, consumed
 

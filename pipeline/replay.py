@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
 from openprogram.pipeline.codec import EventCodec, RequestCodec
-from openprogram.pipeline.errors import PipelineError, RecordingFileError, ReplayMismatch
+from openprogram.pipeline.errors import PipelineError, RecordingFileError, ReplayMismatch, calls_were_recorded
 from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
@@ -174,7 +174,7 @@ class Replayer(Generic[T]):
             field_path="call_index",
             recorded=count,
             incoming=call_index,
-            cause=f"{count} calls were recorded, and this run makes another one",
+            cause=f"{calls_were_recorded(count)}, and this run makes another one",
             next_step=f"See what was recorded: openprogram recordings show {shlex.quote(str(path))}",
             policy=self._shown_policy,
         )

@@ -178,7 +178,7 @@ def _tool_result_cause(
     where = f", asked for by call {asked[0]}, event {asked[1]}" if asked is not None else ""
     if field in ("tool_call_id", "tool_name") or call_id != after[position].get("tool_call_id"):
         return _other_result_cause(before, after, position, where)
-    what = _what_a_tool_did(field, difference)
+    what = _what_a_tool_did(message, after[position], field)
     recorded, incoming = show_difference(difference.recorded, difference.incoming)
     return (
         f"tool {name!r} (tool call {call_id!r}{where}) {what}: "
@@ -186,9 +186,10 @@ def _tool_result_cause(
     )
 
 
-def _what_a_tool_did(field: str, difference: Difference) -> str:
-    if field == "is_error":
-        return "failed, and had succeeded" if difference.incoming is True else "succeeded, and had failed"
+def _what_a_tool_did(before: dict[str, Any], after: dict[str, Any], field: str) -> str:
+    # Whatever field it is: what a failed tool says is another text as well, and `content` stands before `is_error`.
+    if bool(before.get("is_error")) != bool(after.get("is_error")):
+        return "failed, and had succeeded" if after.get("is_error") else "succeeded, and had failed"
     if field.startswith("details"):
         return "returned other details for the program"
     return "returned something else"

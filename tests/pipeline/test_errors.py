@@ -45,7 +45,12 @@ EVERY_ERROR: list[tuple[PipelineError, str]] = [
         ReplayMismatch(call_index=0, field_path="options.a", recorded=None, incoming=ABSENT, event_index=4),
         "replay mismatch at call 0, event 4, field options.a:\nrecorded None, incoming absent",
     ),
-    (UnconsumedCalls(call_count=3, consumed=1), "replay incomplete: 3 calls were recorded, 1 were asked for"),
+    (UnconsumedCalls(call_count=3, consumed=1), "replay incomplete: 3 calls were recorded, 1 was asked for"),
+    (UnconsumedCalls(call_count=1, consumed=0), "replay incomplete: 1 call was recorded, 0 were asked for"),
+    (
+        ReplayMismatch(call_index=1, field_path="call_index", recorded=1, incoming=1),
+        "replay mismatch at call 1, field call_index:\nrecorded 1 call, incoming call 1, counted from 0",
+    ),
     (
         RecordedCallError(call_index=2, outcome="error", error_type="ValueError", error_message="no"),
         "recorded call 2 ended with outcome error: ValueError: no",

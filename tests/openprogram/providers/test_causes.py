@@ -88,6 +88,12 @@ CHANGES: dict[str, tuple[Context, str, str]] = {
         "tool 'echo' (tool call 'call-1', asked for by call 0, event 8) failed, and had succeeded: "
         "recorded False, incoming True",
     ),
+    "a tool that raises now": (
+        _second(PROMPT, ASKED, _result("RuntimeError: db down").model_copy(update={"is_error": True})),
+        "context.messages[2].content[0].text",
+        "tool 'echo' (tool call 'call-1', asked for by call 0, event 8) failed, and had succeeded: "
+        "recorded 'echo:hi', incoming 'RuntimeError: db down'",
+    ),
     "a tool's details": (
         _second(PROMPT, ASKED, _result("echo:hi").model_copy(update={"details": {"bytes": 7}})),
         "context.messages[2].details",
@@ -191,6 +197,13 @@ async def test_a_change_in_the_second_turn_is_named(
     assert mismatch.call_index == 1
     assert mismatch.field_path.startswith(field_path)
     assert mismatch.cause == cause
+
+
+async def test_a_tool_that_had_failed_and_succeeds_now_is_named_as_that(tmp_path: Path) -> None:
+    failed = _result("RuntimeError: db down").model_copy(update={"is_error": True})
+    mismatch = await _cause(tmp_path / "run.jsonl", [FIRST, _second(PROMPT, ASKED, failed)], [FIRST, SECOND])
+    assert mismatch.cause is not None
+    assert "succeeded, and had failed: recorded 'RuntimeError: db down', incoming 'echo:hi'" in mismatch.cause
 
 
 async def test_calls_that_come_in_another_order_are_named(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ async def test_calls_left_over_are_named(tmp_path: Path) -> None:
     with ReplayProvider(path) as provider:
         await provider.stream(MODEL, text_context("b"))
         assert provider.verdict.unused == [0, 2]
-        with pytest.raises(UnconsumedCalls, match="3 calls were recorded, 1 were asked for"):
+        with pytest.raises(UnconsumedCalls, match="3 calls were recorded, 1 was asked for"):
             provider.assert_consumed()
 
 

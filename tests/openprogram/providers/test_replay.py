@@ -300,10 +300,24 @@ async def test_a_call_past_the_end_names_how_many_were_recorded(tmp_path: Path) 
         with pytest.raises(ReplayMismatch) as failure:
             await provider.stream(MODEL, CONTEXT)
         assert (failure.value.call_index, failure.value.field_path, failure.value.recorded) == (2, "call_index", 2)
-        assert "2 calls were recorded" in str(failure.value)
+        assert failure.value.incoming == 2
+        assert str(failure.value) == (
+            "replay mismatch at call 2, field call_index:\n"
+            "recorded 2 calls, incoming call 2, counted from 0\n"
+            "cause: 2 calls were recorded, and this run makes another one"
+        )
         assert [call.result for call in provider.verdict.calls] == ["served", "served", "past_end"]
         with pytest.raises(ReplayMismatch, match="field call_index"):
             provider.assert_consumed()
+
+
+async def test_a_call_too_many_for_a_recording_of_one_call_says_so_in_the_singular(tmp_path: Path) -> None:
+    with ReplayProvider(await _recorded(tmp_path / "run.jsonl", CONTEXT)) as provider:
+        await provider.stream(MODEL, CONTEXT)
+        with pytest.raises(ReplayMismatch) as failure:
+            await provider.stream(MODEL, CONTEXT)
+    assert "recorded 1 call, incoming call 1, counted from 0" in str(failure.value)
+    assert failure.value.cause == "1 call was recorded, and this run makes another one"
 
 
 async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
@@ -314,7 +328,7 @@ async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
         with pytest.raises(UnconsumedCalls) as failure:
             provider.assert_consumed()
         assert (failure.value.call_count, failure.value.consumed) == (3, 1)
-        assert str(failure.value) == "replay incomplete: 3 calls were recorded, 1 were asked for"
+        assert str(failure.value) == "replay incomplete: 3 calls were recorded, 1 was asked for"
         assert provider.verdict.describe().splitlines() == [
             "replay incomplete",
             "call 0: served",
