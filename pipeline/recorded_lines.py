@@ -64,7 +64,7 @@ class RecordedLines:
         last = self._last
         if last is None or last.call_index != call_index - 1 or not last.items:
             return None
-        if self._recording.calls[call_index].shared_bytes < last.end or len(items) < len(last.items):
+        if len(items) < len(last.items) or self._recording.shared_bytes(call_index) < last.end:
             return None
         same_parts = last.before == before and all(map(is_, last.items, items))
         return last if same_parts else None

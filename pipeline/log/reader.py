@@ -156,6 +156,15 @@ class Recording:
             self._refuse_rewritten()
             return summary.read_request_text(self._source, skipped)
 
+    def shared_bytes(self, call_index: int) -> int:
+        """As in CallSummary; 0 once the file was written to, since others may have done more than append to it.
+
+        Raises RecordingFileError: it can't be read.
+        """
+        summary = self.calls[call_index]
+        with unchanged(self.path, summary):
+            return summary.shared_bytes if self._source.state() == self._opened else 0
+
     def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
         """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]

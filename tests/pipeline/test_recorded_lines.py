@@ -144,6 +144,22 @@ def test_an_earlier_message_that_was_changed_in_between_is_compared() -> None:
         assert lines.is_line(clean(Context.model_construct(system_prompt="p", messages=sent), None, memo), 1)
 
 
+def test_a_line_of_a_file_that_was_written_to_is_compared_whole() -> None:
+    """Whoever appends changes nothing; a file that was written over and has become longer looks just like that."""
+    with recorded([conversation("a"), conversation("a", "b"), conversation("a", "b", "c")]) as recording:
+        lines, memo = RecordedLines(recording), PartMemo()
+        assert lines.is_line(clean(*conversation("a"), memo), 0)
+        with recording.path.open("ab") as file:
+            file.write(b"\n")
+        assert lines.is_line(clean(*conversation("a", "b"), memo), 1)
+        content = recording.path.read_bytes()
+        at = content.rindex(b'"a"')
+        with recording.path.open("r+b") as file:
+            file.write(content[:at] + b'"A"' + content[at + 3 :] + b"\n")
+        assert not lines.is_line(clean(*conversation("a", "b", "c"), memo), 2)
+        assert lines.is_line(clean(*conversation("A", "b", "c"), memo), 2)
+
+
 def test_an_earlier_message_that_the_recording_has_otherwise_is_compared() -> None:
     with recorded([conversation("a", "b"), conversation("A", "b", "c")]) as recording:
         assert are_lines(recording, [conversation("a", "b"), conversation("a", "b", "c")]) == [True, False]
