@@ -106,14 +106,14 @@ class ProviderRequestCodec:
             path, depth = join_path("context", part.name), 3
         if part.position is not None:
             path, depth = join_path(path, part.position), depth + 1
-        return to_json_value(_python(part.source), path, depth)
+        return to_json_value(_python(part.source, path), path, depth)
 
     def dump(self, request: ProviderRequest) -> dict[str, Any]:
         """The request as JSON values; options that serve the running program only are left out. Raises NotJson."""
         model, context, options = request
         return {
-            "model": to_json_value(_python(model), "model", 2),
-            "context": to_json_value(_python(context), "context", 2),
+            "model": to_json_value(_python(model, "model"), "model", 2),
+            "context": to_json_value(_python(context, "context"), "context", 2),
             "options": None if options is None else to_json_value(_recorded_options(options), "options", 2),
         }
 
@@ -144,7 +144,7 @@ class AssistantEventCodec:
             return {"type": event.type, "content_index": event.content_index, "delta": event.delta}
         if not isinstance(event, BaseModel):
             raise NotJson("", f"{type(event).__name__} is not an event")
-        dumped = to_json_value(_python(event), "", 2)
+        dumped = to_json_value(_python(event, ""), "", 2)
         assert isinstance(dumped, dict)
         return {"type": event.type, **dumped}  # its type first, for those who read the file
 
@@ -190,17 +190,19 @@ def _context_parts(context: Context) -> list[bytes | Part | PartList]:
     ]
 
 
-def _python(value: Any) -> Any:
-    # mode="python": the JSON mode would replace lone surrogates in keys, so that two keys could become one.
-    # serialize_as_any: what a subclass adds, such as a Tool of another package, is sent and so recorded as well.
+def _python(value: Any, path: str) -> Any:
+    """What a model holds, or each model of a list. Raises NotJson, at `path`: a serializer of the model's own fails."""
     if isinstance(value, list):
-        return [_python(item) for item in value]
-    return (
-        value.model_dump(mode="python", warnings=False, serialize_as_any=True)
-        if isinstance(value, BaseModel)
-        else value
-    )
+        return [_python(item, join_path(path, at)) for at, item in enumerate(value)]
+    if not isinstance(value, BaseModel):
+        return value
+    try:
+        # mode="python": the JSON mode would replace lone surrogates in keys, so that two keys could become one.
+        # serialize_as_any: what a subclass adds, such as a Tool of another package, is sent and so recorded as well.
+        return value.model_dump(mode="python", warnings=False, serialize_as_any=True)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise NotJson(path, f"{type(value).__name__} has no JSON form ({error})") from None
 
 
 def _recorded_options(options: StreamOptions) -> dict[str, Any]:
-    return {key: value for key, value in _python(options).items() if not callable(value)}
+    return {key: value for key, value in _python(options, "options").items() if not callable(value)}

@@ -8,10 +8,11 @@ from typing import Generic, TypeVar
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.items import Batch, CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent, split_closed
-from openprogram.pipeline.json_value import JsonValue
+from openprogram.pipeline.json_value import JsonValue, NotJson, join_path
 from openprogram.pipeline.log.lines import CleanEvent
 from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
 from openprogram.pipeline.redaction import StreamRedactor, redact
+from openprogram.pipeline.refusals import refusal
 from openprogram.pipeline.request_parts import DumpedList, DumpedPart, PartMemo, RequestText, clean_part
 from openprogram.pipeline.stages.compare import FREE_FORM_FIELD_NAMES, NON_DETERMINISTIC_FIELD_NAMES
 from openprogram.pipeline.streams import merged
@@ -22,7 +23,10 @@ T = TypeVar("T")
 
 
 def clean_request(opened: CallOpened, memo: PartMemo) -> CleanCall:
-    """The request without secrets. Its new parts are in the memo from now on, as they came out."""
+    """The request without secrets. Its new parts are in the memo from now on, as they came out.
+
+    Raises RecordingValueError: a number has more digits than can be written.
+    """
     parts: list[bytes | CleanPart | KnownList] = []
     for part in opened.parts:
         if isinstance(part, bytes):
@@ -52,7 +56,12 @@ def _clean(part: DumpedPart | KnownPart, memo: PartMemo) -> KnownPart:
     redacted = redact({name: part.value})
     assert isinstance(redacted.value, dict)
     stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
-    known = KnownPart(part.part.source, part.snapshot, clean_part(redacted.value[name], redacted.count, stamps))
+    try:
+        clean = clean_part(redacted.value[name], redacted.count, stamps)
+    except NotJson as error:
+        position = part.part.position
+        raise refusal(error, name if position is None else join_path(name, position)) from None
+    known = KnownPart(part.part.source, part.snapshot, clean)
     memo.keep(part.part, part.key, known)
     return known
 
@@ -60,7 +69,7 @@ def _clean(part: DumpedPart | KnownPart, memo: PartMemo) -> KnownPart:
 async def redact_request(
     receive: ObjectReceiveStream[CallOpened], send: ObjectSendStream[CleanCall], memo: PartMemo
 ) -> None:
-    """The stage, for requests."""
+    """The stage, for requests. Raises as `clean_request`."""
     async with receive, send:
         async for opened in receive:
             await send.send(clean_request(opened, memo))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, field_serializer
+from pydantic import BaseModel, Field, field_serializer
 
 from openprogram.pipeline.errors import RecordingValueError, ReplayMismatch
 from openprogram.pipeline.json_value import JsonValue
@@ -78,6 +78,23 @@ def test_nan_is_refused_although_null_in_its_place_is_remembered() -> None:
     with pytest.raises(RecordingValueError) as failure:
         clean(Context(messages=[UserMessage(content="a"), _result(math.nan)]), None, memo)
     assert failure.value.field_path == "context.messages[1].details.value"
+
+
+@pytest.mark.anyio
+async def test_a_number_of_more_digits_than_can_be_written_is_refused_like_any_value(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    endless = Context(messages=[UserMessage(content="a"), _result(10**5000)])
+    recording = RecordingProvider(ScriptedProvider(["ok"]), path)
+    with pytest.raises(RecordingValueError, match=r"messages\[1\].*digits"):
+        await recording.stream(MODEL, endless)
+    await recording.stream(MODEL, Context())
+    recording.close()
+    with ReplayProvider(path) as replay:
+        with pytest.raises(RecordingValueError):
+            await replay.stream(MODEL, endless)
+        await replay.stream(MODEL, Context())
+        with pytest.raises(RecordingValueError):
+            replay.assert_consumed()
 
 
 @pytest.mark.parametrize(
@@ -272,6 +289,29 @@ def test_two_messages_that_only_their_own_serializer_takes_for_equal_are_told_ap
         got = clean(context, None, memo).value()
         assert got == clean(context, None, PartMemo()).value()
         assert got["context"]["messages"][0]["at"] == f"0{hour}:00:00"
+
+
+@pytest.mark.parametrize("where", ["messages", "tools", "options"])
+def test_a_serializer_that_fails_is_told_like_any_value_that_has_no_json_form(where: str) -> None:
+    class Failing(BaseModel):
+        at: int = 1
+
+        @field_serializer("at")
+        def _fail(self, at: int) -> int:
+            raise ZeroDivisionError
+
+    context, chosen = Context(messages=[UserMessage(content="a")], tools=[Tool(name="t")]), StreamOptions()
+    path = {"messages": "context.messages[1]", "tools": "context.tools[1]", "options": "options"}[where]
+    match where:
+        case "messages":
+            context.messages.append(_result(Failing()))
+        case "tools":
+            context.tools.append(Failing())  # type: ignore[union-attr, arg-type]
+        case "options":
+            chosen.metadata = {"a": Failing()}
+    with pytest.raises(RecordingValueError, match="ZeroDivisionError") as failure:
+        clean(context, chosen, PartMemo())
+    assert failure.value.field_path == path
 
 
 @pytest.mark.parametrize(("one", "other"), [({b"ab": 1}, {"YWI=": 1}), ({"YWI=": 1}, {b"ab": 1})])
