@@ -31,7 +31,6 @@ class Evidence:
     """What no expectation can change for the next one.
 
     `resources`: kind → id → value, at the end. `trace`: the journal's lines. `account`: the last message's text.
-
     `artifacts`: by name.
     """
 
@@ -58,6 +57,11 @@ class Evidence:
                 scenario_seconds=(world.clock.now - scenario.start) / timedelta(seconds=1),
             ),
         )
+
+    @property
+    def ended(self) -> str | None:
+        """Why the run ended: `reason` of a RunResult; None where the trace does not say."""
+        return next((line["reason"] for line in self.trace if line["type"] == "end"), None)
 
     def about(self, aspect: Aspect) -> Any:
         """The aspect as JSON, for a path to look into."""

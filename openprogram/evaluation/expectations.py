@@ -13,17 +13,21 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, get_args
 
+from openprogram.contracts.contract import Contract
 from openprogram.contracts.schema import faults
+from openprogram.contracts.sensitive import masked
 from openprogram.evaluation.claims import Property
 from openprogram.evaluation.evidence import Evidence
-from openprogram.pipeline.canonical import canonical
+from openprogram.pipeline.canonical import canonical, digest
 from openprogram.pipeline.json_value import show_value
+from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import Aspect
-from openprogram.scenarios.settings import Budgets, ExpectSettings, InjectSettings
+from openprogram.scenarios.settings import ApprovalSettings, Budgets, ExpectSettings, InjectSettings
 
 __all__ = [
     "Check",
     "Expectation",
+    "approval_expectations",
     "budget_expectations",
     "declared_expectations",
     "expectation",
@@ -101,6 +105,33 @@ def fault_expectations(injections: Sequence[InjectSettings]) -> list[Expectation
     return [Expectation(_fault_name(one), "trace", _Struck(one)) for one in injections]
 
 
+def approval_expectations(scenario: Scenario) -> list[Expectation]:
+    """That each decision was asked for: a run without the call that needs it is not the one that was described."""
+    return [
+        Expectation(
+            _approval_name(one, scenario.contracts.get(one.tool)), "trace", _Asked(one.tool, digest(one.arguments))
+        )
+        for one in scenario.approvals
+    ]
+
+
+def _approval_name(approval: ApprovalSettings, contract: Contract | None) -> str:
+    arguments = masked(approval.arguments, () if contract is None else contract.sensitive)
+    return f"approval of {approval.tool} {json.dumps(arguments, ensure_ascii=False)} is asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    tool: str
+    arguments_digest: str
+
+    def __call__(self, evidence: Evidence) -> str | None:
+        asked = [line for line in evidence.trace if line["type"] == "approval.request" and line["tool"] == self.tool]
+        if any(line["arguments_digest"] == self.arguments_digest for line in asked):
+            return None
+        return f"no call with these arguments was made; other calls of {self.tool} that asked: {len(asked)}"
+
+
 def _fault_name(injection: InjectSettings) -> str:
     whose = "the model" if injection.tool is None else injection.tool
     return f"{injection.fault} strikes call {injection.call} of {whose}"
@@ -127,6 +158,8 @@ class _Within:
 
     def __call__(self, evidence: Evidence) -> str | None:
         spent = getattr(evidence.budgets, self.name)
+        if self.name == "model_calls" and evidence.ended == "call_limit":
+            return f"the run was stopped after {spent:g} of at most {self.bound:g}, and the agent was not done"
         return None if spent <= self.bound else f"{self.name}: {spent:g} of at most {self.bound:g}"
 
 

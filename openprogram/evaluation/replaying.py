@@ -1,13 +1,17 @@
 """A scenario's folder, replayed and judged: what the command does, for programs and tests."""
 
+import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from openprogram.evaluation.actions import Action, actions_of
 from openprogram.evaluation.claims import ledger_of
 from openprogram.evaluation.evidence import Evidence
 from openprogram.evaluation.expectations import (
     Expectation,
+    approval_expectations,
     budget_expectations,
     declared_expectations,
     fault_expectations,
@@ -16,21 +20,23 @@ from openprogram.evaluation.expectations import (
 from openprogram.evaluation.verdict import RunVerdict, judge
 from openprogram.pipeline.errors import PipelineError
 from openprogram.providers.replay import ReplayProvider
-from openprogram.scenarios.errors import ScenarioError
+from openprogram.providers.scripted import ScriptedProvider
+from openprogram.scenarios.errors import ScenarioError, stop_code
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
 from openprogram.scenarios.model_calls import ReplayOnlyProvider
 from openprogram.scenarios.replay_run import ReplayRun, RunResult
 from openprogram.scenarios.scopes import SCENARIO
 from openprogram.scenarios.script import read_script
 
-__all__ = ["Replayed", "replay_scenario"]
+__all__ = ["Replayed", "Stop", "replay_scenario"]
 
 
 @dataclass(frozen=True)
 class Replayed:
     """One run. `journal`: its bytes, also of a run that stopped. `stopped`: what it had no answer to, or None.
 
-    `result`, `verdict`: None where it stopped; `checkpoint`: where that was.
+    `result`, `verdict`: None where it stopped; `checkpoint`: where that was. `actions`: the agent's tool calls, with
+    what came of each. A run that its budget of model calls ended has a result and a verdict: see `Stop`.
     """
 
     journal: bytes
@@ -38,6 +44,27 @@ class Replayed:
     verdict: RunVerdict | None
     stopped: PipelineError | None
     checkpoint: dict[str, Any] | None = None
+    actions: Sequence[Action] = ()
+
+    @property
+    def stop(self) -> "Stop | None":
+        """Why the run did not come to its own end; None where it did, or where the model's answer failed."""
+        if self.stopped is not None:
+            return Stop(stop_code(self.stopped), str(self.stopped))
+        if self.result is not None and self.result.reason == "call_limit":
+            made = self.result.model_calls
+            return Stop(
+                "budget.model_calls", f"the budget of model calls was used up after {made}; the agent was not done"
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """`code`: one word of two parts, such as `fixture.missing`. `message`: in a sentence or more."""
+
+    code: str
+    message: str
 
 
 async def replay_scenario(folder: ScenarioFolder) -> Replayed:
@@ -53,12 +80,13 @@ async def replay_scenario(folder: ScenarioFolder) -> Replayed:
         try:
             result = await run.run()
         except PipelineError as stopped:
-            return Replayed(b"".join(written), None, None, stopped, run.checkpoint)
+            actions = actions_of(map(json.loads, written), folder.scenario.contracts)
+            return Replayed(b"".join(written), None, None, stopped, run.checkpoint, actions)
         journal = b"".join(written)
         evidence = Evidence.of(folder.scenario, result, journal)
-        expectations = [*_expectations(folder), *_consumed(provider), *fault_expectations(folder.scenario.injections)]
-        verdict = judge(evidence, expectations, SCENARIO, ledger_of(evidence.trace, folder.fixtures))
-        return Replayed(journal, result, verdict, None)
+        verdict = judge(evidence, _expectations(folder, provider), SCENARIO, ledger_of(evidence.trace, folder.fixtures))
+        actions = actions_of(map(json.loads, written), folder.scenario.contracts)
+        return Replayed(journal, result, verdict, None, None, actions)
 
 
 def _provider(folder: ScenarioFolder, stack: ExitStack) -> ReplayOnlyProvider:
@@ -71,24 +99,36 @@ def _provider(folder: ScenarioFolder, stack: ExitStack) -> ReplayOnlyProvider:
     return read_script(folder.path / named.script)
 
 
-def _expectations(folder: ScenarioFolder) -> list[Expectation]:
+def _expectations(folder: ScenarioFolder, provider: ReplayOnlyProvider) -> list[Expectation]:
+    """What the scenario declares; then that all of what it describes took part in the run."""
     return [
         *declared_expectations(folder.settings.expect),
         *python_expectations(folder.expectations),
         *budget_expectations(folder.scenario.budgets),
+        _used_up(provider),
+        *fault_expectations(folder.scenario.injections),
+        *approval_expectations(folder.scenario),
     ]
 
 
-def _consumed(provider: ReplayOnlyProvider) -> list[Expectation]:
-    """That a recording was used to its end, and without a mismatch that somebody swallowed."""
-    if not isinstance(provider, ReplayProvider):
-        return []
+def _used_up(provider: ReplayOnlyProvider) -> Expectation:
+    """That the model's answers were asked for to the last: a run that leaves some over is not the one described.
 
-    def check(evidence: Evidence) -> str | None:
-        try:
-            provider.assert_consumed()
-        except PipelineError as error:
-            return str(error)
-        return None
+    Of a recording also that no mismatch was swallowed.
+    """
+    if isinstance(provider, ReplayProvider):
+        return Expectation("the recording is used up", "trace", lambda evidence: _not_consumed(provider))
+    return Expectation("the script is used up", "trace", lambda evidence: _left_over(provider))
 
-    return [Expectation("the recording is used up", "trace", check)]
+
+def _not_consumed(provider: ReplayProvider) -> str | None:
+    try:
+        provider.assert_consumed()
+    except PipelineError as error:
+        return str(error)
+    return None
+
+
+def _left_over(provider: ScriptedProvider) -> str | None:
+    asked, given = len(provider.requests), provider.answer_count
+    return None if asked >= given else f"it has {given} answers, and {asked} were asked for"

@@ -18,26 +18,31 @@ from pathlib import Path
 from typing import Any
 
 from openprogram.evaluation.replaying import Replayed
-from openprogram.scenarios.errors import stop_code
 from openprogram.scenarios.journal import encoded
 
 __all__ = ["report", "write_run"]
 
 
 def report(replayed: Replayed) -> dict[str, Any]:
-    """The run in JSON output; the fields are stable."""
+    """The run in JSON output; the fields are stable.
+
+    `stopped`: None where the run came to its own end. One that was stopped at its budget of model calls is judged as
+    well, and has all other fields too.
+    """
+    stop = replayed.stop
+    stopped = None if stop is None else {"code": stop.code, "message": stop.message}
+    actions = [action.as_json() for action in replayed.actions]
     if replayed.verdict is not None and replayed.result is not None:
         return {
-            "stopped": None,
+            "stopped": stopped,
             "reason": replayed.result.reason,
             "model_calls": replayed.result.model_calls,
             "tool_calls": replayed.result.tool_calls,
             "journal_digest": replayed.result.journal_digest,
             **replayed.verdict.as_json(),
+            "actions": actions,
         }
-    stopped = replayed.stopped
-    assert stopped is not None
-    return {"stopped": {"code": stop_code(stopped), "message": str(stopped)}, "passed": False}
+    return {"stopped": stopped, "passed": False, "actions": actions}
 
 
 def write_run(path: Path, replayed: Replayed, *, started: datetime, seconds: float) -> None:

@@ -78,6 +78,11 @@ class ScriptedProvider:
         self._answers = list(answers)
         self.requests: list[ScriptedRequest] = []
 
+    @property
+    def answer_count(self) -> int:
+        """How many answers there are; one call takes one, in order."""
+        return len(self._answers)
+
     async def stream(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> AsyncGenerator[AssistantMessageEvent, None]:

@@ -72,7 +72,7 @@ class ModelUnanswered(RunStopped):
             f"the agent asked the model once more, and the script has {given} answers", given=given, call=call
         )
         self.given = given
-        self.add_note("Add the answer to the script, or let the scenario end before: ends_after, budgets.model_calls.")
+        self.add_note("Add the answer to the script, or let a tool end the conversation: ends_after.")
 
 
 class OperationFailed(RunStopped):

@@ -79,7 +79,8 @@ class ModelSettings(_Settings):
 
 
 class Budgets(_Settings):
-    """Bounds of a whole run; None: no bound. Reaching `model_calls` ends the run, all are judged afterwards.
+    """Bounds of a whole run; None: no bound. Where `model_calls` are used up before the agent is done,
+    the run is stopped, and that has failed. All are judged afterwards.
 
     `cost_usd`: as the recorded usage says. `scenario_seconds`: of scenario time.
     """

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openprogram.cli.render import count, note, print_error, print_json, print_line, working
+from openprogram.cli.render import count, note, print_json, print_line, working
+from openprogram.cli.scenarios.showing import print_replayed, print_stop
 from openprogram.errors import OpenProgramError, UsageError
 
 if TYPE_CHECKING:
     from openprogram.evaluation.replaying import Replayed
-    from openprogram.evaluation.verdict import RunVerdict
     from openprogram.scenarios.folder import ScenarioFolder
     from openprogram.scenarios.partial_runs import PartialResult
 
@@ -41,7 +41,9 @@ def replay(
     first_turn: Annotated[int | None, typer.Option("--first-turn", min=0, help="Scope segment: from here.")] = None,
     last_turn: Annotated[int | None, typer.Option("--last-turn", min=0, help="Scope segment: to here.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="A new folder for journal, verdict and checkpoint.")] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Write the verdict as JUnit XML too.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Write the verdict, or the stop, as JUnit XML too.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
 ) -> None:
     """Run an agent again in the scenario's world, and judge what it did.
@@ -69,7 +71,6 @@ def replay(
 def _whole(folder: "ScenarioFolder", out: Path | None, junit: Path | None, *, as_json: bool) -> None:
     import anyio
 
-    from openprogram.evaluation.junit import junit_xml
     from openprogram.evaluation.replaying import replay_scenario
     from openprogram.evaluation.run_folder import report, write_run
 
@@ -79,22 +80,33 @@ def _whole(folder: "ScenarioFolder", out: Path | None, junit: Path | None, *, as
     with working(f"Replaying {folder.scenario.id}"):
         replayed = anyio.run(replay_scenario, folder)
     seconds = perf_counter() - before
+    passed = replayed.verdict is not None and replayed.verdict.passed
     # shown first: a full disk must not cost the verdict
     if as_json:
         print_json(report(replayed))
-    elif replayed.verdict is not None:
-        _print_verdict(replayed.verdict)
     else:
-        _print_stop(replayed)
+        print_replayed(replayed, folder.scenario.contracts)
     if out is not None:
         _written(out, lambda: write_run(out, replayed, started=started, seconds=seconds))
-        note(f"The run: {out}")
-    if junit is not None and (verdict := replayed.verdict) is not None:
-        _written(junit, lambda: junit.write_bytes(junit_xml(folder.scenario.id, verdict)))
+        note(f"The run: {out}" if passed else f"The run: {out}; every step of it: {out / 'journal.jsonl'}")
+    elif not passed:
+        note("Every step is in the run's journal: add --out DIR, and read DIR/journal.jsonl.")
+    if junit is not None:
+        _written(junit, lambda: junit.write_bytes(_junit(folder.scenario.id, replayed)))
     if replayed.verdict is None:
         raise typer.Exit(INCOMPLETE)
-    if not replayed.verdict.passed:
+    if not passed:
         raise typer.Exit(1)
+
+
+def _junit(scenario: str, replayed: "Replayed") -> bytes:
+    from openprogram.evaluation.junit import junit_of_stop, junit_xml
+    from openprogram.scenarios.scopes import SCENARIO
+
+    if replayed.verdict is not None:
+        return junit_xml(scenario, replayed.verdict)
+    assert replayed.stop is not None
+    return junit_of_stop(scenario, SCENARIO, replayed.stop)
 
 
 def _written(path: Path, write: Callable[[], object]) -> None:
@@ -106,24 +118,6 @@ def _written(path: Path, write: Callable[[], object]) -> None:
             f"{path} can't be written: {error.strerror or error}",
             next_step="Name another place, or make room: the same run comes out again.",
         ) from error
-
-
-def _print_stop(replayed: "Replayed") -> None:
-    stopped = replayed.stopped
-    assert stopped is not None
-    print_error(str(stopped), getattr(stopped, "__notes__", ()))
-
-
-def _print_verdict(verdict: "RunVerdict") -> None:
-    print_line(f"scope {verdict.scope.name}: {verdict.scope.reconstructs}")
-    for one in verdict.judged:
-        print_line(f"{one.status:8}{one.about:12}{one.name}{f': {one.why}' if one.why else ''}")
-    claims: dict[str, Any] = verdict.claims.as_json()
-    said = [f"{len(sentences)} {name}" for name, sentences in claims.items() if sentences]
-    print_line(f"claims: {', '.join(said) or 'no tool was called'}")
-    for name in ("denied", "unknown", "substituted", "truncated"):
-        for sentence in claims[name]:
-            print_line(f"  {name}: {sentence}")
 
 
 def _partial(
@@ -171,7 +165,8 @@ def _part(
         if as_json:
             print_json({"stopped": {"code": stopped.code, "message": str(stopped)}, "equal": False})
         else:
-            print_error(str(stopped), getattr(stopped, "__notes__", ()))
+            print_line(f"stopped: {stopped.code}")
+            print_stop(stopped)
         raise typer.Exit(INCOMPLETE) from None
     if as_json:
         scope = {"name": result.scope.name, "reconstructs": result.scope.reconstructs}

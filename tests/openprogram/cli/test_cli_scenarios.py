@@ -222,7 +222,7 @@ def test_junit_has_a_case_for_each_expectation(command: Command, orders: Path, t
     report = tmp_path / "junit.xml"
     assert command("scenarios", "replay", str(orders), "--junit", str(report)).code == 1
     suite = ElementTree.parse(report).getroot()[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("10", "1", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("12", "1", "1")
     (failed,) = [case for case in suite if case.find("failure") is not None]
     assert failed.get("name") == "order 17 is paid once, and settled"
 
