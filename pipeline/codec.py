@@ -25,6 +25,10 @@ class RequestCodec(PartCodec, Protocol):
         """A recorded request through today's types: defaults for what it lacks. Raises ValueError."""
         ...
 
+    def compared(self, incoming: dict[str, Any]) -> dict[str, Any]:
+        """A request of this run, redacted, as `read` would give it where it was recorded."""
+        ...
+
 
 class EventCodec(Protocol[T]):
     """Events ⇄ JSON."""

@@ -148,7 +148,7 @@ class Replayer(Generic[T]):
         """As the recording's policies say."""
         if matcher.is_used_up:
             return self._past_end(self._next_call_index)
-        found = matcher.choose(call.request)
+        found = matcher.choose(self._requests.compared(call.request.value()))
         if isinstance(found, Answered):
             self.verdict.bind(found.new)
             equality: Equality = "symbol-bound" if found.differs else "exact"
@@ -163,7 +163,7 @@ class Replayer(Generic[T]):
             return self._past_end(call_index)
         if self._lines.is_line(call.request, call_index):
             return None
-        incoming = call.request.value()
+        incoming = self._requests.compared(call.request.value())
         difference = find_first_difference(self._recorded(call_index), incoming, self._rules)
         return None if difference is None else self._mismatch(call_index, difference, incoming)
 

@@ -116,9 +116,6 @@ def _tool_list_cause(before: list[str], after: list[str]) -> str:
 
 def _changed_setting(difference: Difference) -> str | None:
     part, _, name = difference.field_path.partition(".")
-    if part == "options" and not name:
-        given = "recorded without options, incoming with" if difference.recorded is None else None
-        return given or "recorded with options, incoming without"
     if part in ("model", "options") and name:
         return f"{'the model' if part == 'model' else 'an option'} is set otherwise: {name}{_minted(difference)}"
     return None

@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from openprogram.pipeline.json_value import JsonValue, NotJson, join_path, to_json_value
 from openprogram.pipeline.log.lines import load_payload
+from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.pipeline.request_parts import Part, PartList
 from openprogram.providers.types import (
     AssistantMessage,
@@ -118,14 +119,23 @@ class ProviderRequestCodec:
         }
 
     def read(self, recorded: dict[str, Any]) -> dict[str, Any]:
-        """A recorded request through today's types. Raises ValueError (pydantic's), naming the field."""
+        """A recorded request through today's types. Raises ValueError (pydantic's), naming the field.
+
+        No options are options at their defaults: providers take the two for the same.
+        """
         options = recorded.get("options")
         read: ProviderRequest = (
             Model.model_validate(recorded.get("model")),
             Context.model_validate(recorded.get("context")),
-            None if options is None else SimpleStreamOptions.model_validate(options),
+            SimpleStreamOptions() if options is None else SimpleStreamOptions.model_validate(options),
         )
-        return {**recorded, **self.dump(read)}
+        dumped = self.dump(read)
+        # A credential that the file lacks now has a default, and a default is no less a credential's field.
+        return {**recorded, **dumped, "options": _redacted_options(dumped["options"])}
+
+    def compared(self, incoming: dict[str, Any]) -> dict[str, Any]:
+        """A request of this run, redacted, as `read` would give it where it was recorded."""
+        return incoming if incoming.get("options") is not None else {**incoming, "options": _no_options()}
 
 
 @cache
@@ -202,6 +212,16 @@ def _python(value: Any, path: str) -> Any:
         return value.model_dump(mode="python", warnings=False, serialize_as_any=True)
     except (ValueError, TypeError, RecursionError) as error:
         raise NotJson(path, f"{type(value).__name__} has no JSON form ({error})") from None
+
+
+def _no_options() -> JsonValue:
+    return _redacted_options(to_json_value(_recorded_options(SimpleStreamOptions()), "options", 2))
+
+
+def _redacted_options(options: JsonValue) -> JsonValue:
+    redacted = remove_secret_values({"options": options})
+    assert isinstance(redacted, dict)
+    return redacted["options"]
 
 
 def _recorded_options(options: StreamOptions) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from openprogram.pipeline.matching.answers import bind_answer
 from openprogram.pipeline.matching.bindings import Binding, Bindings, Contradiction
 from openprogram.pipeline.matching.comparison import Compared, SymbolComparison
 from openprogram.pipeline.matching.content import ContentIndex, Form, outline
-from openprogram.pipeline.request_parts import RequestText
 from openprogram.pipeline.stages.compare import ComparisonRules, Difference, find_first_difference
 
 __all__ = ["Answered", "PolicyMatcher", "Unmatched"]
@@ -63,19 +62,17 @@ class PolicyMatcher:
         """Whether every recorded call has answered."""
         return self._next_call_index >= self._recording.call_count
 
-    def choose(self, request: RequestText) -> Answered | Unmatched:
+    def choose(self, incoming: dict[str, Any]) -> Answered | Unmatched:
         """The recorded call that answers, which is used up then. Ask only while there is one left."""
-        return self._in_order(request) if self._index is None else self._by_content(request, self._index)
+        return self._in_order(incoming) if self._index is None else self._by_content(incoming, self._index)
 
-    def _in_order(self, request: RequestText) -> Answered | Unmatched:
-        incoming = request.value()
+    def _in_order(self, incoming: dict[str, Any]) -> Answered | Unmatched:
         found = self._compare(self._next_call_index, incoming)
         if found.difference is not None:
             return Unmatched(self._next_call_index, found.difference, incoming, found.contradiction)
         return self._answered(self._next_call_index, incoming, found)
 
-    def _by_content(self, request: RequestText, index: ContentIndex) -> Answered | Unmatched:
-        incoming = request.value()
+    def _by_content(self, incoming: dict[str, Any], index: ContentIndex) -> Answered | Unmatched:
         found = outline(incoming, self._form)
         first: Unmatched | None = None
         for call_index in index.unused(found.whole):

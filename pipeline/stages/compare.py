@@ -27,6 +27,7 @@ NON_DETERMINISTIC_FIELD_NAMES: Final = frozenset(_NON_DETERMINISTIC)
 NO_DIFFERENCE: Final = {
     "the order of keys": "an object in JSON has none",
     "null or no field": "in fields of ours the two say the same; below a free-form key they differ",
+    "no options": "they are options at their defaults, and an api_key alone says no more",
     "1, 1.0, true, '1'": "in fields of ours a file's value is read as the field's type; free-form values differ",
     "secrets": "both sides are redacted first, so that two keys are the same placeholder",
 }

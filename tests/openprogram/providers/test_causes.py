@@ -286,8 +286,8 @@ async def test_texts_that_differ_in_more_than_a_minted_value_are_not_excused(tmp
     ("recorded", "incoming", "cause"),
     [
         (StreamOptions(temperature=0.0), StreamOptions(temperature=1.0), "an option is set otherwise: temperature"),
-        (None, StreamOptions(), "recorded without options, incoming with"),
-        (StreamOptions(), None, "recorded with options, incoming without"),
+        (None, StreamOptions(temperature=1.0), "an option is set otherwise: temperature"),
+        (StreamOptions(temperature=1.0), None, "an option is set otherwise: temperature"),
         (
             StreamOptions(metadata={"run": UUIDS[0]}),
             StreamOptions(metadata={"run": UUIDS[1]}),

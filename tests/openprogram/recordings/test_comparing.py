@@ -152,7 +152,7 @@ async def test_a_changed_system_prompt_and_a_changed_option_are_named_once(tmp_p
     options = StreamOptions(temperature=0.5)
     calls, _ = compared(recorded, await session(tmp_path / "c.jsonl", options=options))
     assert [call.result for call in calls] == ["changed", "follows", "follows", "follows"]
-    assert requested(calls[0])[0] == "options"
+    assert requested(calls[0]) == ("options.temperature", None, 0.5)
 
 
 @pytest.mark.anyio
