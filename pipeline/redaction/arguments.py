@@ -14,6 +14,7 @@ from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.scanner import Piece, Scanner
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, ListScope, ObjectScope, Place
+from openprogram.pipeline.redaction.search import has_trigger
 from openprogram.pipeline.redaction.spans import Span, rest_of
 
 __all__ = ["ArgumentsScanner"]
@@ -23,6 +24,12 @@ _PLAIN: Final = re.compile(r'[^"\\]*')
 _BARE: Final = re.compile(r"[-+.0-9A-Za-z]*")
 _SKIPPED: Final = re.compile(r'[^"\[\]{}]*')
 _DIGITS: Final = re.compile(r"[0-9]+")
+
+_WHOLE_STRING: Final = re.compile(r'"([^"\\]*)"')
+_SIMPLE: Final = r"(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null)"
+_WHOLE_BARE: Final = re.compile(_SIMPLE + r"(?=[,\]} \t\r\n])")
+_ITEMS: Final = re.compile(rf"(?:{_SIMPLE}[ \t\r\n]*+,[ \t\r\n]*+)++")
+_BLANK: Final = frozenset(" \t\r\n")
 
 #: First characters of a value that is no string.
 _STARTS: Final = frozenset("{[-0123456789tfnNI")
@@ -57,6 +64,7 @@ class ArgumentsScanner:
     def __init__(self) -> None:
         self._rest = ""  # raw text that waits: part of an escape, never more than twelve characters
         self._pieces: list[Piece] = []
+        self._kept = 0  # characters behind those pieces that stay
         self._frames: list[_Frame] = []
         self._string: _String | None = None
         self._broken: Scanner | None = None
@@ -84,42 +92,47 @@ class ArgumentsScanner:
     def _read(self, text: str, *, closed: bool) -> list[Piece]:
         self._pieces, index = [], 0
         while index < len(text):
+            if self._string is None and self._broken is None and self._expect not in ("skip", "bare"):
+                index = self._structure(text, index)
+                continue
             before = index, self._expect, self._string, self._broken
-            index = self._step(text, index, closed=closed)
+            index = self._go_on(text, index)
             if (index, self._expect, self._string, self._broken) == before:
                 break
         self._rest = text[index:]
         if closed:
             if self._broken is not None:
-                self._pieces += self._broken.close()
+                self._add(self._broken.close())
             elif self._string is not None:
                 self._take(self._string, self._string.scanner.close())
             self._keep(len(self._rest))
+        self._flush()
         return self._pieces
 
-    def _step(self, text: str, index: int, *, closed: bool) -> int:
+    def _go_on(self, text: str, index: int) -> int:
+        """What has begun goes on."""
         if self._broken is not None:
-            self._pieces += self._broken.feed(text[index:])
+            self._add(self._broken.feed(text[index:]))
             return len(text)
         if self._string is not None:
             return self._read_string(self._string, text, index)
-        if self._expect == "skip":
-            return self._skip(text, index)
-        if self._expect == "bare":
-            return self._read_bare(text, index)
-        blanks = _BLANKS.match(text, index)
-        end = blanks.end() if blanks else index
-        if end > index:
+        return self._skip(text, index) if self._expect == "skip" else self._read_bare(text, index)
+
+    def _structure(self, text: str, index: int) -> int:
+        """Blanks, one character of the structure, or a value's first, with all of it where that is simple."""
+        found = text[index]
+        if found in _BLANK:
+            blanks = _BLANKS.match(text, index)
+            end = blanks.end() if blanks else index
             self._keep(end - index)
             return end
-        return self._structure(text[index], index)
-
-    def _structure(self, found: str, index: int) -> int:
-        """One character of the structure, or the first of a value."""
         expect, frame = self._expect, self._frames[-1] if self._frames else None
         if expect in ("value", "item") and not (expect == "item" and found == "]"):
-            return self._begin_value(found, index)
+            return self._begin_value(text, index)
         if found == '"' and expect in ("key", "member"):
+            if whole := _WHOLE_STRING.match(text, index):
+                self._whole_string(whole[1], Place.LOOK, is_key=True)
+                return whole.end()
             self._string = _String(is_key=True, place=Place.LOOK)
         elif found == ":" and expect == "colon" and frame is not None and isinstance(frame.scope, ObjectScope):
             self._expect, self._place = "value", frame.scope.place(frame.key)
@@ -137,20 +150,28 @@ class ArgumentsScanner:
         self._keep(1)
         return index + 1
 
-    def _begin_value(self, found: str, index: int) -> int:
-        frame = self._frames[-1] if self._frames else None
+    def _begin_value(self, text: str, index: int) -> int:
+        found, frame = text[index], self._frames[-1] if self._frames else None
         if frame is None:
             self._place = Place.LOOK
         elif isinstance(frame.scope, ListScope):
+            if found not in '"[{' and (items := _ITEMS.match(text, index)):
+                self._keep(items.end() - index)
+                frame.scope.saw(None)
+                self._expect = "value"
+                return items.end()
             self._place = frame.scope.place()
         if found == '"':
+            if whole := _WHOLE_STRING.match(text, index):
+                self._whole_string(whole[1], self._place, is_key=False)
+                return whole.end()
             self._string = _String(is_key=False, place=self._place)
             self._keep(1)
             return index + 1
         if self._place is Place.WHOLE and found in _STARTS:
             self._count += 1
             self._expect, self._depth = ("skip", 1) if found in "{[" else ("bare", 0)
-            self._pieces.append(Piece(1, f'"{SECRET_PLACEHOLDER}"'))
+            self._replace(1, f'"{SECRET_PLACEHOLDER}"')
             return index + 1
         if found == "{":
             self._frames.append(_Frame(ObjectScope()))
@@ -159,6 +180,10 @@ class ArgumentsScanner:
             place = self._place if frame is not None and isinstance(frame.scope, ObjectScope) else Place.LOOK
             self._frames.append(_Frame(ListScope(frame.key if frame is not None else "arguments", place)))
             self._expect = "item"
+        elif whole := _WHOLE_BARE.match(text, index):
+            self._keep(whole.end() - index)
+            self._end_value(None)
+            return whole.end()
         elif found in _STARTS:
             self._expect, self._bare = "bare", found
         else:
@@ -263,18 +288,38 @@ class ArgumentsScanner:
     def _end_string(self, string: _String) -> None:
         self._take(string, string.scanner.close())
         self._string = None
-        owed = string.scanner.owed
         self._count += string.scanner.count
-        seen = "".join(string.seen) + owed
-        if string.is_key:
+        self._close_string("".join(string.source), "".join(string.seen), string.scanner.owed, is_key=string.is_key)
+
+    def _whole_string(self, text: str, place: Place, *, is_key: bool) -> None:
+        """A string without escapes that is there from quote to quote."""
+        opening, owed, seen = OPENINGS.get(place), "", text
+        self._keep(1)
+        if opening is None and not has_trigger(text):
+            self._keep(len(text))
+        else:
+            scanner = Scanner(opening)
+            parts, start = [], 0
+            for length, new in scanner.scan(text):
+                parts.append(text[start : start + length] if new is None else new)
+                start += length
+                self._replace(length, new)
+            owed, seen = scanner.owed, "".join(parts)
+            self._count += scanner.count
+        self._close_string(text, seen, owed, is_key=is_key)
+
+    def _close_string(self, source: str, seen: str, owed: str, *, is_key: bool) -> None:
+        """The closing quote. `seen`: what redaction made of `source`, but for the placeholder that is `owed`."""
+        seen += owed
+        if is_key:
             frame = self._frames[-1]
             assert isinstance(frame.scope, ObjectScope)
-            frame.key = frame.scope.new_key("".join(string.source), seen)
+            frame.key = frame.scope.new_key(source, seen)
             owed += frame.key[len(seen) :]
             self._expect = "colon"
         else:
             self._end_value(seen)
-        self._pieces.append(Piece(1, f'{owed}"' if owed else None))
+        self._replace(1, f'{owed}"' if owed else None)
 
     def _take(self, string: _String, pieces: list[Piece]) -> None:
         """Decided pieces of a string, in decoded characters, become pieces of the raw text."""
@@ -292,7 +337,7 @@ class ArgumentsScanner:
                     characters = raw = length
                 length -= characters
                 width += raw
-            self._pieces.append(Piece(width, new))
+            self._replace(width, new)
         string.waiting = string.waiting[start:]
 
     def _break(self, index: int) -> int:
@@ -304,12 +349,27 @@ class ArgumentsScanner:
         return index
 
     def _keep(self, length: int) -> None:
-        if length:
-            self._pieces.append(Piece(length, None))
+        self._kept += length
+
+    def _replace(self, length: int, new: str | None) -> None:
+        if new is None:
+            self._kept += length
+        else:
+            self._flush()
+            self._pieces.append(Piece(length, new))
 
     def _drop(self, length: int) -> None:
         if length:
-            self._pieces.append(Piece(length, ""))
+            self._replace(length, "")
+
+    def _add(self, pieces: list[Piece]) -> None:
+        for length, new in pieces:
+            self._replace(length, new)
+
+    def _flush(self) -> None:
+        if self._kept:
+            self._pieces.append(Piece(self._kept, None))
+            self._kept = 0
 
 
 _TO_NEXT_MEMBER: Final = rest_of(re.compile(r"[^,}\]\n\[]*"), "[")

@@ -12,7 +12,17 @@ from openprogram.pipeline.redaction.rules import COSTLY_ANCHORS, Rule, Trigger, 
 from openprogram.pipeline.redaction.spans import Match
 from openprogram.pipeline.redaction.table import RULES
 
-__all__ = ["MAX_SUFFIX", "Found", "Search", "find_trigger", "first_start", "open_trigger", "rules_of", "search_of"]
+__all__ = [
+    "MAX_SUFFIX",
+    "Found",
+    "Search",
+    "find_trigger",
+    "first_start",
+    "has_trigger",
+    "open_trigger",
+    "rules_of",
+    "search_of",
+]
 
 _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in RULES for t in rule.triggers)
 
@@ -172,7 +182,10 @@ def _search_for(text: str) -> Search:
     if not text.isascii() and _FOREIGN.search(text) is not None:
         return _ALL
     folded = text.encode(errors="replace").lower()
-    return _ALL if any(literal in folded for literal in _COSTLY) else _CHEAP
+    for literal in _COSTLY:
+        if literal in folded:
+            return _ALL
+    return _CHEAP
 
 
 def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
@@ -188,6 +201,11 @@ def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
 def rules_of(text: str) -> list[Rule | None]:
     """The rule of each row of `search_of(text)`, for those who want to know which one removed something."""
     return [None, *(rule for _, rule in _search_for(text).groups)]
+
+
+def has_trigger(text: str) -> bool:
+    """Whether any rule may have something to say about `text`."""
+    return _search_for(text).pattern.search(text) is not None
 
 
 def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from openprogram.pipeline.redaction import SECRET_PLACEHOLDER, remove_secret_values
+from openprogram.pipeline.redaction import SECRET_PLACEHOLDER, redact, remove_secret_values
 from openprogram.pipeline.redaction.arguments import ArgumentsScanner
 from tests.pipeline.redaction.texts import FRAGMENTS, JSON_OBJECTS, TEXTS, applied, cut_anywhere
 
@@ -62,15 +62,7 @@ def test_cut_in_two_or_into_characters_gives_the_same(text: str) -> None:
 
 def test_a_number_under_a_secret_name_becomes_a_string_and_its_digits_are_left_out() -> None:
     machine = ArgumentsScanner()
-    assert machine.feed('{"token": 1') == [
-        (1, None),
-        (1, None),
-        (5, None),
-        (1, None),
-        (1, None),
-        (1, None),
-        (1, f'"{SECRET_PLACEHOLDER}"'),
-    ]
+    assert machine.feed('{"token": 1') == [(10, None), (1, f'"{SECRET_PLACEHOLDER}"')]
     assert machine.feed("2345") == [(4, "")]
     assert machine.feed("}") == [(1, None)]
     assert machine.count == 1
@@ -109,3 +101,22 @@ def test_any_text_is_read_without_an_error_and_its_cuts_do_not_matter(data: st.D
         st.one_of(TEXTS, st.just(good[: data.draw(st.integers(0, len(good)))] + data.draw(st.sampled_from(FRAGMENTS))))
     )
     assert streamed(data.draw(cut_anywhere(text))) == streamed([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('["--password", 1, "tundraMaple7525"]', 0),
+        ('["--password", "tundraMaple7525"]', 1),
+        ('["--password", null , 2, "tundraMaple7525", "--password", "tundraMaple7525"]', 1),
+        ('{"a": "ghp_Zx4Qm81LwT7vBn2KdP9s", "token": "x", "db_password": ["a", 1]}', 3),
+        ('{"ghp_Zx4Qm81LwT7vBn2KdP9s": 1, "token": ""}', 2),
+    ],
+)
+def test_text_that_comes_at_once_is_read_as_text_that_comes_in_characters(text: str, count: int) -> None:
+    expected = redact(json.loads(text))
+    for pieces in ([text], list(text)):
+        machine = ArgumentsScanner()
+        decided = [piece for part in pieces for piece in machine.feed(part)] + machine.close()
+        assert json.loads(applied(text, decided)) == expected.value
+        assert machine.count == expected.count == count
