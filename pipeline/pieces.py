@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 
 def with_piece(pieces: tuple[T, ...], last: T, size: Callable[[T], int], join: Callable[[T, T], T]) -> tuple[T, ...]:
-    """The pieces with one more behind them, which is joined to those before it that are no larger.
+    """The pieces with one more behind them, which is joined to those before it that are not more than twice as large.
 
-    Of n pieces that were added about log n are left, and each was copied about log n times.
+    So each piece is less than half of the one before: about log n are left of n, and each was copied about log n times.
     """
     kept = list(pieces)
-    while kept and size(kept[-1]) <= size(last):
+    while kept and size(kept[-1]) <= 2 * size(last):
         last = join(kept.pop(), last)
     return (*kept, last)
 
