@@ -49,11 +49,12 @@ docs: setup      ## build the documentation into site/, and docs/cli.md from the
 demo: setup      ## record a tool loop over HTTP, replay it offline, watch a change being caught
 	$(BIN)/openprogram demo
 
-#: Another file of trajectories of the same form.
-TRAJECTORIES ?= ../shared/airline/trajectories.jsonl
+#: The airline's data, which is no part of the checkout, and a file of trajectories of the same form.
+AIRLINE ?= ../shared/airline
+TRAJECTORIES ?= $(AIRLINE)/trajectories.jsonl
 
-airline: setup   ## replay recorded agents in the airline's world; TRAJECTORIES=FILE for others
-	$(BIN)/python docs/examples/airline/replay.py ../shared/airline $(TRAJECTORIES)
+airline: setup   ## replay recorded agents in the airline's world, whose data is in AIRLINE=FOLDER; TRAJECTORIES=FILE for others
+	@$(BIN)/python docs/examples/airline/replay.py $(AIRLINE) $(TRAJECTORIES)
 
 bench: setup     ## measure recording and replay against floors of the same run
 	$(BIN)/python -m tests.benchmarks

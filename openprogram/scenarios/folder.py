@@ -8,27 +8,25 @@ operations.py      simulated operations and pure tools; may declare contracts as
 expectations.py    expectations in Python
 """
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from openprogram.agent.limits import Limits
 from openprogram.contracts.contract import Contract
 from openprogram.contracts.declare import contract_of
-from openprogram.contracts.json_file import NotReadable, parse_json, read_text
 from openprogram.contracts.pins import check_pins
 from openprogram.fixtures.fixture import Fixture
 from openprogram.fixtures.registry import FixtureRegistry
-from openprogram.pipeline.json_value import NotJson, to_json_value
 from openprogram.providers.types import Model
 from openprogram.scenarios.builtin_tools import CURRENT_TIME, CURRENT_TIME_OPERATION
 from openprogram.scenarios.errors import ScenarioError
+from openprogram.scenarios.files import first_fault, read_json_file, read_text_file, read_toml_file, validated
 from openprogram.scenarios.operations import Operation, PureTool, declared_in
 from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.settings import ScenarioSettings
@@ -39,8 +37,6 @@ __all__ = ["SCENARIO_FILE", "ScenarioFolder", "load_scenario"]
 
 SCENARIO_FILE = "scenario.toml"
 _CREDENTIALS = "credentials"
-
-M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -89,13 +85,13 @@ def load_scenario(path: Path) -> ScenarioFolder:
 
 
 def _settings(path: Path) -> ScenarioSettings:
-    return _validated(ScenarioSettings, _toml(path), path)
+    return validated(ScenarioSettings, read_toml_file(path), path)
 
 
 def _system_prompt(path: Path, settings: ScenarioSettings) -> str | None:
     if settings.system_prompt_file is None:
         return settings.system_prompt
-    return _text(path / settings.system_prompt_file)
+    return read_text_file(path / settings.system_prompt_file)
 
 
 def _contracts(path: Path, settings: ScenarioSettings, operations: ModuleType | None) -> dict[str, Contract]:
@@ -105,7 +101,7 @@ def _contracts(path: Path, settings: ScenarioSettings, operations: ModuleType | 
     for file in sorted(folder.glob("*.toml")) + sorted(folder.glob("*.json")):
         if file.name == "pins.json":
             continue
-        contract = _validated(Contract, _toml(file) if file.suffix == ".toml" else _json(file), file)
+        contract = validated(Contract, read_toml_file(file) if file.suffix == ".toml" else read_json_file(file), file)
         if contract.name in found:
             raise ScenarioError(path=file, reason=f"a contract of {contract.name!r} stands elsewhere too")
         found[contract.name] = contract
@@ -140,7 +136,7 @@ def _answers(path: Path, module: ModuleType | None) -> dict[str, Operation | Pur
 def _resources(path: Path, settings: ScenarioSettings) -> InitialResources:
     kinds: dict[str, dict[str, Any]] = {}
     for file in sorted((path / "resources").glob("*.json")):
-        values = _json(file)
+        values = read_json_file(file)
         if not isinstance(values, dict):
             raise ScenarioError(path=file, reason="resources stand in an object, by id")
         if file.stem == _CREDENTIALS and settings.credentials:
@@ -162,10 +158,10 @@ def _named(file: Path, values: dict[str, Any], kind: str | None = None) -> dict[
 def _fixtures(folder: Path) -> Iterator[Fixture]:
     for file in sorted(folder.rglob("*.json")):
         name = file.relative_to(folder).with_suffix("").as_posix()
-        content = _json(file)
+        content = read_json_file(file)
         if isinstance(content, dict):
             content = {**content, "id": name}
-        yield _validated(Fixture, content, file)
+        yield validated(Fixture, content, file)
 
 
 def _module(path: Path) -> ModuleType | None:
@@ -177,6 +173,9 @@ def _module(path: Path) -> ModuleType | None:
     module.__file__ = str(path)
     try:
         loader.exec_module(module)
+    except ValidationError as error:  # a contract declared in Python
+        field, reason = first_fault(error, Contract)
+        raise ScenarioError(path=path, field=field, reason=reason) from error
     except (Exception, SystemExit) as error:
         raise ScenarioError(path=path, reason=f"{type(error).__name__}: {error}") from error
     return module
@@ -192,36 +191,3 @@ class _Loader(SourceFileLoader):
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
         """`python -O` would leave the assertions of expectations out, and all would pass."""
         return super().source_to_code(data, path, _optimize=0)
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_text(path)
-    except NotReadable as error:
-        raise ScenarioError(path=path, reason=str(error)) from error
-
-
-def _toml(path: Path) -> Any:
-    """As JSON has it: dates and times as text."""
-    try:
-        return to_json_value(tomllib.loads(_text(path)))
-    except NotJson as error:
-        raise ScenarioError(path=path, field=error.field_path, reason=error.reason) from error
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError(path=path, reason=f"not TOML: {error}") from error
-
-
-def _json(path: Path) -> Any:
-    try:
-        return parse_json(_text(path))
-    except NotReadable as error:
-        raise ScenarioError(path=path, reason=str(error)) from error
-
-
-def _validated(kind: type[M], content: Any, path: Path) -> M:
-    try:
-        return kind.model_validate(content)
-    except ValidationError as failure:
-        first = failure.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or None
-        raise ScenarioError(path=path, field=field, reason=first["msg"]) from failure

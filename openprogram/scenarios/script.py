@@ -9,20 +9,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from openprogram.contracts.json_file import NotReadable, parse_json, read_text
 from openprogram.providers.scripted import Answer, ScriptedProvider
 from openprogram.providers.types import AssistantContent, AssistantMessage, TextContent, ToolCall
 from openprogram.scenarios.errors import ScenarioError
+from openprogram.scenarios.files import first_fault, read_json_file
 
 __all__ = ["read_script"]
 
 
 def read_script(path: Path) -> ScriptedProvider:
     """A provider that answers from the file. Raises ScenarioError: it can't be read, or an answer is none."""
-    try:
-        answers = parse_json(read_text(path))
-    except NotReadable as error:
-        raise ScenarioError(path=path, reason=f"not a script: {error}") from error
+    answers = read_json_file(path)
     if not isinstance(answers, list):
         raise ScenarioError(path=path, reason="a script is a list of answers")
     return ScriptedProvider([_answer(answer, path, number) for number, answer in enumerate(answers)])
@@ -34,7 +31,12 @@ def _answer(answer: Any, path: Path, number: int) -> Answer:
             return AssistantMessage.model_validate(answer)
         blocks = answer if isinstance(answer, list) else [answer]
         return [_block(block, f"script-{number}-{position}") for position, block in enumerate(blocks)]
-    except (ValueError, ValidationError) as error:
+    except ValidationError as error:
+        field, reason = first_fault(error, AssistantMessage)
+        raise ScenarioError(
+            path=path, field=f"[{number}].{field}" if field else f"[{number}]", reason=reason
+        ) from error
+    except ValueError as error:
         raise ScenarioError(path=path, field=f"[{number}]", reason=str(error)) from error
 
 

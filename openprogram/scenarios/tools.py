@@ -33,6 +33,7 @@ from openprogram.scenarios.pure_tools import PureOutputs
 from openprogram.scenarios.scenario import Scenario
 from openprogram.world.chance import Chance
 from openprogram.world.clock import ReadOnlyClock
+from openprogram.world.errors import ResourceMissing, WorldError
 from openprogram.world.resources import ReadOnlyResources
 from openprogram.world.values import freeze
 from openprogram.world.world import World
@@ -89,6 +90,8 @@ class ScenarioTool:
         try:
             # Frozen: they are part of the conversation, and of what the journal says of it.
             return self._answered(freeze(call.arguments), number)
+        except WorldError as error:
+            raise self._refused_by_the_world(error, number) from error
         except PipelineError:
             raise  # the run stops as it should
         except (Exception, SystemExit) as error:
@@ -220,6 +223,16 @@ class ScenarioTool:
     def _failed(self, error: Exception | SystemExit, number: int) -> OperationFailed:
         failure = f"{type(error).__name__}: {error}"
         return OperationFailed(tool=self._contract.name, failure=failure, call=number)
+
+    def _refused_by_the_world(self, error: WorldError, number: int) -> WorldError:
+        refused = error.inside(self._contract.name, number)
+        if isinstance(error, ResourceMissing) and error.resource is not None:
+            kind = error.resource.partition("/")[0]
+            refused.add_note(
+                f"Add it to resources/{kind}.json, or let the tool fail where there is none: "
+                "`if … not in resources: raise ToolError(category, message)` in operations.py."
+            )
+        return refused
 
     def _expected_output(self, arguments: dict[str, Any]) -> str | None:
         """The digest of what a fixture of this pure tool says it returns; None where none has this call."""

@@ -24,6 +24,19 @@ def test_recorded_observations_and_verdicts_come_out_again(tmp_path: Path) -> No
     assert f"trajectories          {len(lines[::7])}, 0 different" in done.stdout
 
 
+def test_without_the_data_the_example_says_what_it_needs_and_what_the_checkout_lacks(tmp_path: Path) -> None:
+    done = replay(tmp_path / "airline")
+    assert done.returncode == 1
+    assert f"there is no {tmp_path}/airline/users.json" in done.stderr
+    assert f"no {tmp_path}/airline/trajectories.jsonl" in done.stderr
+    assert "The checkout does\nnot hold that data" in done.stderr
+    assert "make airline AIRLINE=FOLDER" in done.stderr
+    assert "Traceback" not in done.stderr
+    only_the_file = replay(shared("airline"), tmp_path / "none.jsonl")
+    assert only_the_file.stderr.startswith(f"error: there is no {tmp_path}/none.jsonl\n")
+    assert "which folder" in replay().stderr
+
+
 def test_an_observation_that_was_recorded_otherwise_is_named_and_fails(tmp_path: Path) -> None:
     trajectories = tmp_path / "changed.jsonl"
     first = shared("airline", "trajectories.jsonl").read_text().splitlines()[0]

@@ -2,8 +2,9 @@
 
     python docs/examples/airline/replay.py DATA [TRAJECTORIES]
 
-DATA: a folder with users.json, reservations.json, flights.json, tools.json, policy.md and trajectories.jsonl.
-Exit status 1 unless all are equal.
+DATA: a folder with users.json, reservations.json, flights.json, tools.json, policy.md and trajectories.jsonl: data of
+the public benchmark tau-bench, which is no part of this checkout.
+Exit status 1 unless all are equal, or where the data isn't there.
 """
 
 import json
@@ -176,8 +177,29 @@ def _same_state(one: World, other: World) -> bool:
     return all(one.kind(kind) == other.kind(kind) for kind in ("users", "reservations", "flights"))
 
 
+#: What the world and its tools are made of.
+WORLD_FILES = ("users.json", "reservations.json", "flights.json", "tools.json", "policy.md")
+
+
+def missing_data(data: Path, trajectories: Path) -> str | None:
+    """What has to be there and isn't, in sentences; None where all of it is."""
+    missing = [str(file) for file in (*(data / name for name in WORLD_FILES), trajectories) if not file.is_file()]
+    if not missing:
+        return None
+    return (
+        f"error: there is no {', no '.join(missing)}\n"
+        "This example replays recorded conversations of the public benchmark tau-bench (airline). The checkout does\n"
+        "not hold that data: users, reservations, flights, tools, the policy, and trajectories.jsonl, one recorded\n"
+        "conversation a line. With a folder that has them: make airline AIRLINE=FOLDER"
+    )
+
+
 def main(data: Path, trajectories: Path) -> int:
     """Replay every trajectory twice and print what came of them; 0 where all is as recorded."""
+    missing = missing_data(data, trajectories)
+    if missing is not None:
+        print(missing, file=sys.stderr)
+        return 1
     airline = Airline.read(data)
     recorded = [Trajectory.parse(json.loads(line)) for line in trajectories.read_text().splitlines() if line.strip()]
     wrong, observations, verdicts, seconds = 0, 0, 0, 0.0
@@ -204,5 +226,9 @@ def main(data: Path, trajectories: Path) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(
+            "error: which folder has the airline's data?\npython docs/examples/airline/replay.py DATA [TRAJECTORIES]"
+        )
     folder = Path(sys.argv[1])
     sys.exit(main(folder, Path(sys.argv[2]) if len(sys.argv) > 2 else folder / "trajectories.jsonl"))

@@ -117,6 +117,16 @@ def test_a_report_for_ci_has_a_case_with_the_stop(command: Command, first: Path,
     assert "no fixture for get_order" in str(error.get("message"))
 
 
+def test_a_resource_that_is_not_there_is_named_with_its_call_and_the_file_it_belongs_into(
+    command: Command, first: Path
+) -> None:
+    script(first, call("get_order", id="17"), call("cancel_order", id="99"), "Done.")
+    said = command("scenarios", "replay", str(first))
+    assert said.code == 3
+    assert "call 1 (cancel_order): resource 'orders/99': there is none of that name in the world" in said.err
+    assert "Add it to resources/orders.json, or let the tool fail" in said.err
+
+
 # ---- all of what a scenario describes takes part
 
 

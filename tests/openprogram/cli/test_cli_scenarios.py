@@ -157,9 +157,59 @@ def test_a_file_that_cannot_be_used_is_named_with_its_field_and_exits_1(command:
     assert "scenario.toml, field budgets.model_calls" in finished.err
 
 
-def test_a_misspelt_key_is_refused_and_not_passed_over(command: Command, first: Path) -> None:
-    changed(first, "seed =", "sed =")
-    assert "field sed: Extra inputs are not permitted" in command("scenarios", "replay", str(first)).err
+@pytest.mark.parametrize(
+    ("file", "before", "after", "says"),
+    [
+        ("scenario.toml", "seed =", "sed =", "field sed: there is no such key; there is 'seed'"),
+        (
+            "scenario.toml",
+            "model_calls =",
+            "model_call =",
+            "field budgets.model_call: there is no such key; there is 'mo",
+        ),
+        ("scenario.toml", "path =", "pth =", "field expect[0].pth: there is no such key; there is 'path'"),
+        (
+            "scenario.toml",
+            "script =",
+            "answers =",
+            "field provider.answers: there is no such key; there are: recording,",
+        ),
+        ("scenario.toml", 'id = "my-model"', "", "field model.id: it is missing"),
+        ("contracts/get_order.toml", "reads =", "read =", "field read: there is no such key; there is 'reads'"),
+        (
+            "contracts/cancel_order.toml",
+            'description = "it',
+            'descripton = "it',
+            "field errors[0].descripton: there is no",
+        ),
+        ("fixtures/order-17-open.json", '"seconds"', '"second"', "there is no such key; there is 'seconds'"),
+        ("fixtures/order-17-open.json", '"assumptions"', '"assumption"', "field manifest.assumption: there is no such"),
+    ],
+)
+def test_a_misspelt_key_is_refused_with_its_file_and_the_nearest_key(
+    command: Command, first: Path, file: str, before: str, after: str, says: str
+) -> None:
+    changed(first, before, after, file)
+    finished = command("scenarios", "replay", str(first))
+    assert (finished.code, finished.out) == (1, "")
+    assert f"{first / file}, field " in finished.err
+    assert says in finished.err
+
+
+def test_a_contract_that_is_declared_in_python_is_refused_in_the_same_words(command: Command, first: Path) -> None:
+    with (first / "operations.py").open("a") as file:
+        file.write(
+            "\n\nfrom openprogram.contracts import tool\n\n\n"
+            '@tool(effect="read", read=("orders/{id}",))\ndef look(id: str) -> str:\n    "Looks."\n    return id\n'
+        )
+    said = command("scenarios", "replay", str(first)).err
+    assert f"{first / 'operations.py'}, field read: there is no such key; there is 'reads'" in said
+
+
+def test_a_message_of_the_script_that_is_none_is_named_with_its_field(command: Command, first: Path) -> None:
+    (first / "script.json").write_text('["a", {"role": "assistant", "content": [{"type": "text"}]}]')
+    said = command("scenarios", "replay", str(first)).err
+    assert f"{first / 'script.json'}, field [1].content[0].text.text: it is missing" in said
 
 
 # ---- runs on disk
