@@ -1,17 +1,38 @@
-"""Work in a task of its own, so that a cancellation reaches it once."""
+"""Work in a task of its own: cancelled once where it is foreign code, and knowing who waits for it where it is ours."""
 
 import asyncio
+import weakref
 from collections.abc import Coroutine
+from contextvars import Context, ContextVar, copy_context
 from typing import Any, Final
 
 from anyio import move_on_after
 
 from openprogram.pipeline.logs import get_logger
 
-__all__ = ["run_apart"]
+__all__ = ["host_context", "run_apart", "waiting_tasks"]
 
 #: The event loop holds its tasks weakly; one that was left behind still has to come to its end.
 _left_behind: Final[set[asyncio.Task[None]]] = set()
+
+#: The tasks that began a host task, and the host tasks around it, the outermost first. Held weakly, like any task.
+_waiting: Final[ContextVar[tuple["weakref.ref[asyncio.Task[Any]]", ...]]] = ContextVar(
+    "openprogram_waiting", default=()
+)
+
+
+def host_context() -> Context:
+    """The context for a host task that the current task begins: in it, `waiting_tasks` has the current task too."""
+    context = copy_context()
+    task = asyncio.current_task()
+    if task is not None:
+        context.run(_waiting.set, (*_waiting.get(), weakref.ref(task)))
+    return context
+
+
+def waiting_tasks() -> list["asyncio.Task[Any]"]:
+    """The tasks that began the host tasks in which the caller runs, the outermost first: who asked for this work."""
+    return [task for reference in _waiting.get() if (task := reference()) is not None]
 
 
 async def run_apart(work: Coroutine[Any, Any, None], grace_s: float) -> None:

@@ -15,6 +15,7 @@ from anyio import CancelScope, ClosedResourceError, EndOfStream, Event, create_m
 
 from openprogram.agent.events import AgentEvent, AgentFinished
 from openprogram.agent.failures import single_failure
+from openprogram.pipeline.tasks import host_context
 
 __all__ = ["AgentRun", "AgentRunClosed", "Emit", "Work"]
 
@@ -135,7 +136,7 @@ class _Host:
         self.result: AgentFinished | None = None
         self.failure: BaseException | None = None
         self._loop = asyncio.get_running_loop()
-        task = self._loop.create_task(self._run(work), name="openprogram agent run")
+        task = self._loop.create_task(self._run(work), name="openprogram agent run", context=host_context())
         _running.add(task)
         task.add_done_callback(self._end)
 

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 import openprogram
+from openprogram.pipeline.tasks import waiting_tasks
 
 __all__ = ["Place", "Places", "show_places"]
 
@@ -23,6 +24,8 @@ _NOT_USERS: Final = tuple(
     }
 )
 _INNERMOST: Final = 8
+#: What stands on the stack below a task's own frames, whatever loop runs it: a handle of asyncio's, or its runner.
+_EVENT_LOOP: Final = frozenset({asyncio.events.__file__, asyncio.runners.__file__})
 
 
 class Place(NamedTuple):
@@ -42,21 +45,26 @@ class Places:
     def here(self) -> tuple[Place, ...]:
         """The user's lines that led to the caller, outermost first, at most the innermost 8.
 
-        An agent's task doesn't know who awaits it. Then they are those of the task that holds the test, as it waits.
+        The agent loop runs in a task of its own. The lines are then those that its user's tasks wait at, between what
+        started the event loop and what the running task has of the user's itself. Of a task that somebody else began
+        it isn't known who waits for it: then they are those of the task that holds the test.
         """
-        found = list(_users(_frames(sys._getframe(1))))[:_INNERMOST][::-1]
-        return tuple(found or self._of_the_tests_task())
+        frames = list(_frames(sys._getframe(1)))
+        start = next((at for at, (code, _) in enumerate(frames) if code.co_filename in _EVENT_LOOP), len(frames))
+        outer, inner = (list(_users(part))[::-1] for part in (frames[start:], frames[:start]))
+        waiting = [place for task in waiting_tasks() for place in _users(_awaited(task.get_coro()))]
+        found = [*outer, *waiting, *inner]
+        return tuple((found if waiting or inner else [*outer, *self._of_the_tests_task()])[-_INNERMOST:])
 
     def _of_the_tests_task(self) -> list[Place]:
+        """The lines at which the task waits that holds the test, or else the only one of the user's."""
         try:
             tasks = asyncio.all_tasks()
         except RuntimeError:  # no loop is running
             return []
-        for task in tasks:
-            found = list(_users(_awaited(task.get_coro())))
-            if any(place.file == self._test_file for place in found):
-                return found[-_INNERMOST:]
-        return []
+        users = [found for task in tasks if (found := list(_users(_awaited(task.get_coro()))))]
+        holding = [found for found in users if any(place.file == self._test_file for place in found)]
+        return holding[0] if holding else users[0] if len(users) == 1 else []
 
 
 def is_users(file: str) -> bool:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.openprogram.pytest_plugin.suite import Suite
 
+AGENTS_LINE = "finished = await run_agent(stream_simple, model, context, [stock])"
 LOOP = """
     import asyncio
     import pytest
@@ -140,8 +141,62 @@ def test_a_call_of_the_agents_own_task_is_placed_where_the_test_waits(suite: Sui
     suite.write(test_a=LOOP + "\n" + test.replace("'a'", "'b'"))
     finished = suite.run(plugins=("anyio",))
     line = "asyncio.run(answer('b'))" if how == "sync" else "await answer('b')"
-    place = finished.text.partition("the call was made at:")[2]
-    assert line in place, finished
+    place = finished.text.partition("the call was made at:\n")[2].splitlines()[:4]
+    assert [text.strip() for text in place[1::2]] == [line, AGENTS_LINE], finished
+    assert place[2].endswith(" in answer"), finished
+
+
+def test_of_agents_side_by_side_the_one_that_made_the_call_is_placed_and_of_a_nested_one_both(suite: Suite) -> None:
+    agents = (
+        LOOP
+        + """
+    async def left():
+        await anyio.sleep_forever()
+        return await run_agent(stream_simple, MODEL, context("unused"))
+
+    async def right(question):
+        return await run_agent(stream_simple, MODEL, context(question), [nested])
+
+    @tool
+    async def nested() -> str:
+        "Asks another agent."
+        return (await run_agent(stream_simple, MODEL, context(WORD))).messages[-1].text
+
+    class CallsNested:
+        async def stream(self, model, context, options=None):
+            first = context.messages[0].content == "outer" and len(context.messages) == 1
+            async for event in ScriptedProvider([[tool_call("nested", {})] if first else "done"]).stream(model, context):
+                yield event
+
+        stream_simple = stream
+
+    def context(question):
+        return Context(messages=[UserMessage(content=question)])
+
+    async def both():
+        async with anyio.create_task_group() as group:
+            group.start_soon(left)
+            await right("outer")
+            group.cancel_scope.cancel()
+
+    MODEL = Model(id="small-1", api="nests", provider="example")
+    register_api_provider("nests", CallsNested())
+
+    @pytest.mark.recording
+    def test_it():
+        asyncio.run(both())
+    """
+    )
+    head = (
+        "    import anyio\n    from openprogram.providers.api_registry import register_api_provider\n"
+        "    from openprogram.providers.scripted import ScriptedProvider, tool_call\n"
+    )
+    suite.write(test_a=head + agents + "\n    WORD = 'a'\n")
+    assert suite.run("--recording-mode=record").outcomes == {"passed": 1}
+    suite.write(test_a=head + agents + "\n    WORD = 'b'\n")
+    finished = suite.run()
+    place = finished.text.partition("the call was made at:\n")[2].partition("replay failed")[0].splitlines()
+    assert [line.rpartition(" in ")[2] for line in place[0::2]] == ["test_it", "both", "right", "nested"], finished
 
 
 def test_a_failing_setup_and_a_damaged_recording_say_what_is_wrong_without_a_traceback(suite: Suite) -> None:
