@@ -46,6 +46,7 @@ def run(
     from openprogram.cli.state import current_time
     from openprogram.pipeline.errors import PipelineError
     from openprogram.providers.api_registry import UnknownApi
+    from openprogram.providers.blocked import ActivationBlocked
     from openprogram.providers.stream import answers_are_recorded
 
     chosen = choose_model(model, api, base_url, model_id)
@@ -61,6 +62,9 @@ def run(
     except PipelineError:
         with suppress(PipelineError):
             _ask_verdict()
+        raise
+    except ActivationBlocked:
+        _ask_refusals()
         raise
     _report_activation()
     if finished.reason != "stop":
@@ -144,6 +148,15 @@ def _ask_verdict() -> None:
         case ReplayActive(provider):
             with suppress(UnconsumedCalls):
                 provider.verdict.require()
+
+
+def _ask_refusals() -> None:
+    """What an error says isn't told again at the process's end."""
+    from openprogram.providers.runtime import Blocked, get_activation
+
+    match get_activation():
+        case Blocked(provider=provider):
+            provider.describe()
 
 
 def _why_it_failed(finished: "AgentFinished") -> str:

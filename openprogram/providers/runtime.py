@@ -9,6 +9,7 @@ nothing; nothing here is undone before the process ends.
 
 import atexit
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -92,10 +93,11 @@ class ReplayActive:
 
 @dataclass(frozen=True)
 class Blocked:
-    """Record or replay was configured and could not start: every call fails. `cause`: redacted text."""
+    """Record or replay was configured and could not start: `provider` refuses every call. `cause`: redacted text."""
 
     mode: str
     cause: str
+    provider: BlockedProvider
 
 
 Activation: TypeAlias = Inactive | RecordActive | ReplayActive | Blocked
@@ -189,8 +191,10 @@ def _block(mode: str, error: Exception, home: Home | None, built_ins: dict[str, 
     if home is not None:
         configure_file_log(home)
     get_logger().error("runtime.activation_blocked", mode=mode, error_type=type(error).__name__, reason=cause)
-    publish_transform(lambda _api, _provider: BlockedProvider(mode=mode, cause=cause), built_ins)
-    return Blocked(mode, cause)
+    blocked = BlockedProvider(mode=mode, cause=cause)
+    atexit.register(_tell_refused_calls, blocked)
+    publish_transform(lambda _api, _provider: blocked, built_ins)
+    return Blocked(mode, cause, blocked)
 
 
 def _prepare(chosen: Off | Record | Replay, home: Home) -> tuple[Activation, ProviderTransform | None]:
@@ -200,6 +204,7 @@ def _prepare(chosen: Off | Record | Replay, home: Home) -> tuple[Activation, Pro
         case Record(file):
             configure_file_log(home)
             sink = open_sink(file)
+            atexit.register(_tell_failed_calls, sink)
             return RecordActive(sink), lambda _api, provider: RecordingProvider(provider, sink)
         case Replay(file):
             configure_file_log(home)
@@ -207,6 +212,20 @@ def _prepare(chosen: Off | Record | Replay, home: Home) -> tuple[Activation, Pro
             atexit.register(_tell_how_it_went, replay, file)
             return ReplayActive(replay), lambda _api, _provider: replay
     assert_never(chosen)
+
+
+def _tell_failed_calls(sink: RecordingSink) -> None:
+    """At the end of a program that may have made an answer of an error: a replay of it would look right."""
+    if failed := sink.failed_call_count:
+        calls = "1 call" if failed == 1 else f"{failed} calls"
+        look = shlex.join(["openprogram", "recordings", "show", str(sink.path.absolute())])
+        sys.stderr.write(f"openprogram: {calls} failed, and will in every replay of this recording: {look}\n")
+
+
+def _tell_refused_calls(blocked: BlockedProvider) -> None:
+    """At the end of a program that may have caught the refusals."""
+    if blocked.overlooked:
+        sys.stderr.write(f"openprogram: {blocked.describe()}\n")
 
 
 def _tell_how_it_went(replay: ReplayProvider, file: Path) -> None:

@@ -16,7 +16,13 @@ from openprogram.pytest_plugin.live_item import LiveItem
 from openprogram.pytest_plugin.places import Places
 from openprogram.pytest_plugin.record_item import RecordItem
 from openprogram.pytest_plugin.replay_item import ReplayItem
-from openprogram.pytest_plugin.report import describe_attempts, describe_error, describe_replay, hide_internals
+from openprogram.pytest_plugin.report import (
+    describe_attempts,
+    describe_error,
+    describe_failed_calls,
+    describe_replay,
+    hide_internals,
+)
 from openprogram.pytest_plugin.settings import item_settings
 from openprogram.pytest_plugin.shared_paths import others_at
 
@@ -155,13 +161,16 @@ class ItemRun:
 
     def _finish_recording(self, record: RecordItem, *, passed: bool) -> None:
         self.counts = {"mode": "not kept"}
+        path = None
         if passed:
-            record.keep()
+            path = record.keep()
             self.counts = {"mode": "record"}
         elif "skipped" in self._outcomes.values():
             record.drop()
         else:
-            record.set_aside()
+            path = record.set_aside()
+        if path is not None and record.failed_call_count:
+            self.counts = {**self.counts, "failed calls": describe_failed_calls(self.item, path)}
 
     def _finish_replay(self, replay: ReplayItem, *, passed: bool) -> None:
         verdict = replay.verdict

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from openprogram.errors import OpenProgramError
@@ -47,6 +48,11 @@ class RecordItem:
         self._recorded: dict[str, tuple[ApiProvider, RecordingProvider]] = {}
         self.provider: ApiProvider = self
 
+    @property
+    def failed_call_count(self) -> int:
+        """The calls so far that were answered with an error, or in which the provider raised one."""
+        return self._sink.failed_call_count
+
     def provider_for(self, api: str) -> ApiProvider:
         """The registered provider, recorded."""
         live = get_registered_provider(api)
@@ -67,8 +73,8 @@ class RecordItem:
         """What `make_provider` makes, recorded."""
         return RecordingProvider(make_provider(), self._sink)
 
-    def keep(self) -> None:
-        """Let the new recording take the place of the old one.
+    def keep(self) -> Path:
+        """Let the new recording take the place of the old one, and return where it stands.
 
         Raises RecordingFileError: it is not whole, such as where a call goes on after the test; then it is set aside.
         """
@@ -83,15 +89,17 @@ class RecordItem:
             self.path.with_name(self.path.name + COMPRESSED_SUFFIX).unlink(missing_ok=True)
             self._failed.unlink(missing_ok=True)
             sync_folder(self.path)
+        return self.path
 
-    def set_aside(self) -> None:
-        """Leave the old recording in place and the new one, if it has calls, beside it."""
+    def set_aside(self) -> Path | None:
+        """Leave the old recording in place and the new one, if it has calls, beside it: there, or None without any."""
         if self._recorded_nothing():
             self.drop()
-            return
+            return None
         self._sink.close()
         with file_errors(self._failed, "replace"):
             self.partial.replace(self._failed)
+        return self._failed
 
     def _recorded_nothing(self) -> bool:
         with file_errors(self.partial, "read"), self.partial.open("rb") as stream:

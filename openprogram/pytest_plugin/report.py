@@ -4,6 +4,8 @@ import itertools
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 
 import pytest
@@ -14,7 +16,7 @@ from openprogram.pytest_plugin.places import is_users, show_places
 from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
 from openprogram.pytest_plugin.replay_item import ReplayItem
 
-__all__ = ["describe_attempts", "describe_error", "describe_replay", "hide_internals"]
+__all__ = ["describe_attempts", "describe_error", "describe_failed_calls", "describe_replay", "hide_internals"]
 
 #: Options of pytest, with a value, without which the same test may not be found or not run alike.
 _KEPT_OPTIONS = ("-c", "--config-file", "--rootdir", "-p", "-o", "--override-ini", "--confcutdir", "--import-mode")
@@ -60,6 +62,28 @@ def describe_error(item: pytest.Item, error: Exception) -> str:
     return "\n".join([str(error), *getattr(error, "__notes__", []), *again])
 
 
+def describe_failed_calls(item: pytest.Item, path: Path) -> str:
+    """Of a new recording with calls that failed: how many, why, how to look, and how to record it again."""
+    from openprogram.recordings.description import describe  # only a failure needs what these import
+    from openprogram.recordings.endings import tell_failed
+
+    file = _relative(item, path)
+    told, look = "calls failed", ["openprogram", "recordings", "show", file, "--content"]
+    with suppress(PipelineError):
+        recorded = describe(path)
+        if failed := recorded.failed_calls:
+            told = tell_failed(failed, len(recorded.calls))
+            look += ["--call", str(failed[0].call_index)]
+    return "\n".join(
+        [
+            f"warning: {file}: {told}",
+            "  every replay repeats that: a test that passes with such answers passes from now on",
+            f"  to see it: {shlex.join(look)}",
+            f"  to record it again, unless it is meant: {_command(item)}",
+        ]
+    )
+
+
 def hide_internals(error: pytest.ExceptionInfo[BaseException]) -> None:
     """Of a failure that our section explains, show the user's own lines, and no advice that is none for a test."""
     if not isinstance(error.value, ReplayMismatch | LiveAttempt):
@@ -83,11 +107,14 @@ def _again(item: pytest.Item, *words: str) -> list[str]:
 
 
 def _show_command(item: pytest.Item, replay: ReplayItem, failure: PipelineError | None) -> str:
-    file = os.path.relpath(replay.path, item.config.invocation_params.dir)
-    file = file if os.sep in file else f"./{file}"  # a bare name would be a managed recording's
     call = getattr(failure, "call_index", None)
     chosen = ["--call", str(call)] if call is not None and call < replay.verdict.call_count else []
-    return shlex.join(["openprogram", "recordings", "show", file, *chosen, "--content"])
+    return shlex.join(["openprogram", "recordings", "show", _relative(item, replay.path), *chosen, "--content"])
+
+
+def _relative(item: pytest.Item, path: Path) -> str:
+    file = os.path.relpath(path, item.config.invocation_params.dir)
+    return file if os.sep in file else f"./{file}"  # a bare name would be a managed recording's
 
 
 def _command(item: pytest.Item) -> str:

@@ -3,20 +3,25 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from openprogram.errors import RecordingNotFound, UsageError
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.recordings.endings import failed_calls, tell_failed
 from openprogram.recordings.finding import recordings_below
 from openprogram.recordings.names import check_name, recording_id
 from openprogram.recordings.repairing import read_or_advise
 from openprogram.recordings.secrets import find_secrets
 
+if TYPE_CHECKING:
+    from openprogram.pipeline.log.reader import Recording
+
 __all__ = ["Finding", "FindingKind", "check_file", "check_names", "files_to_check"]
 
 #: `name`: can't be a recording's on every system, or two of one folder are the same name on some; `unreadable`: a
-#: replay would refuse it, unfinished calls and another format version included; `secret`: redaction would remove it.
-FindingKind: TypeAlias = Literal["name", "unreadable", "secret"]
+#: replay would refuse it, unfinished calls and another format version included; `secret`: redaction would remove it;
+#: `failed_calls`: calls failed when they were recorded, for want of a key perhaps, and do so in every replay.
+FindingKind: TypeAlias = Literal["name", "unreadable", "secret", "failed_calls"]
 
 
 class Finding(NamedTuple):
@@ -29,6 +34,11 @@ class Finding(NamedTuple):
     call_index: int | None = None
     field_path: str | None = None
     next_step: str | None = None
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it may be meant, and is told without failing the check: a failure may be recorded on purpose."""
+        return self.kind == "failed_calls"
 
 
 def files_to_check(given: Sequence[Path]) -> list[Path]:
@@ -70,10 +80,14 @@ def check_names(paths: Sequence[Path]) -> Iterator[Finding]:
 
 
 def check_file(path: Path) -> Iterator[Finding]:
-    """What is wrong with one file: its first defect, and every place with a secret in it, by path and rule."""
-    told = None
+    """What is wrong with one file: its first defect, and every place with a secret in it, by path and rule.
+
+    Then, of a file that is whole, one note on the calls that failed when they were recorded.
+    """
+    told, failed = None, None
     try:
-        read_or_advise(path).close()
+        with read_or_advise(path) as recording:
+            failed = _failed_calls(recording)
     except RecordingFileError as error:
         told = error.reason
         yield _unreadable(path, error)
@@ -92,6 +106,23 @@ def check_file(path: Path) -> Iterator[Finding]:
     except RecordingFileError as error:
         if error.reason != told:  # what wasn't looked at must not pass, nor be told twice
             yield _unreadable(path, error)
+    if failed is not None:
+        yield failed
+
+
+def _failed_calls(recording: "Recording") -> Finding | None:
+    failed = failed_calls(recording)
+    if not failed:
+        return None
+    return Finding(
+        recording.path,
+        "failed_calls",
+        f"{tell_failed(failed, recording.call_count)}; every replay repeats that",
+        failed[0].line_number,
+        failed[0].call_index,
+        next_step="Record it again, unless it is meant: openprogram recordings show "
+        f"{shlex.quote(str(recording.path))} --call {failed[0].call_index} --content",
+    )
 
 
 def _unreadable(path: Path, error: RecordingFileError) -> Finding:

@@ -1,11 +1,9 @@
 """One recording as `openprogram recordings show` tells it: what is whole, and where the damage is."""
 
-import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from openprogram.errors import UsageError
 from openprogram.pipeline.errors import RecordingFileError
@@ -13,20 +11,11 @@ from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.source import is_compressed_name
 from openprogram.pipeline.log.survey import LeftOut, Survey
 from openprogram.pipeline.matching.policy import MatchingPolicy
+from openprogram.recordings.endings import Ended, FailedCall, ended, why_failed
 from openprogram.recordings.reading import survey
 from openprogram.recordings.repairing import is_repairable
 
-__all__ = ["CallContent", "DescribedCall", "Description", "Ended", "describe", "read_content"]
-
-#: A reason is a word. A file may hold anything there, and what isn't a word may be content.
-_WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-
-
-class Ended(NamedTuple):
-    """How the provider ended its answer. `type`: `done` or `error`. `reason`: a word, such as `stop` or `auth`."""
-
-    type: str
-    reason: str
+__all__ = ["CallContent", "DescribedCall", "Description", "describe", "read_content"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +32,12 @@ class DescribedCall:
     model: str
     message_count: int
     ended: Ended | None
+
+    @property
+    def failed(self) -> FailedCall | None:
+        """The call, where the provider answered it with an error or raised one."""
+        reason = why_failed(self.summary, self.ended)
+        return None if reason is None else FailedCall(self.summary.call_index, self.summary.line_number, reason)
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,11 @@ class Description:
     left_out: tuple[LeftOut, ...]
     damage: RecordingFileError | None
     is_repairable: bool
+
+    @property
+    def failed_calls(self) -> list[FailedCall]:
+        """Those of `calls` that failed when they were recorded."""
+        return [failed for call in self.calls if (failed := call.failed) is not None]
 
 
 @dataclass(frozen=True)
@@ -126,25 +126,8 @@ def _describe_call(found: Survey, call: CallSummary) -> DescribedCall:
         provider=_text(model, "provider"),
         model=_text(model, "id"),
         message_count=len(messages) if isinstance(messages, list) else 0,
-        ended=_ended(found, call),
+        ended=ended(found.last_event(call)),
     )
-
-
-def _ended(found: Survey, call: CallSummary) -> Ended | None:
-    last = deque(found.events(call), maxlen=1)
-    match last[0] if last else None:
-        case {"type": "done", "reason": reason}:
-            return Ended("done", _word(reason))
-        case {"type": "error", "error": {"error_reason": str(reason)}}:
-            return Ended("error", _word(reason))
-        case {"type": "error", "reason": reason}:  # `error` or `aborted`: all that a message without a reason tells
-            return Ended("error", _word(reason))
-        case _:
-            return None
-
-
-def _word(reason: object) -> str:
-    return reason if isinstance(reason, str) and _WORD.fullmatch(reason) else "unknown"
 
 
 def _text(model: object, key: str) -> str:

@@ -14,6 +14,7 @@ from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.locks import in_use
 from openprogram.pipeline.log.source import is_compressed_name
+from openprogram.recordings.endings import failed_calls
 from openprogram.recordings.names import recording_id
 from openprogram.recordings.reading import read_strictly
 
@@ -39,6 +40,8 @@ _NEVER_IN_USE: Final = _LEADS_NOWHERE | {
 class ListedRecording:
     """One managed file. `call_count`: None where it isn't valid, and `reason` says why it isn't.
 
+    `failed_call_count`: those of them that failed when they were recorded; None with `call_count`.
+
     `active`: the configuration records into it or replays it. `in_use`: a running process records into it.
     `size_bytes`, `modified_at`, `in_use`: None where that can't be told, and `reason` says why it can't.
     """
@@ -49,6 +52,7 @@ class ListedRecording:
     active: bool
     in_use: bool | None
     call_count: int | None
+    failed_call_count: int | None
     reason: str | None
 
     @property
@@ -85,12 +89,13 @@ def list_recordings(home: Home, config: LoadedConfig) -> list[ListedRecording]:
 
 
 def _inspect(path: Path, config: LoadedConfig) -> ListedRecording:
-    status, used, call_count, reason = None, None, None, None
+    status, used, call_count, failed_call_count, reason = None, None, None, None, None
     try:
         with file_errors(path, "look at it"):
             status = path.lstat()
         used = is_in_use(path)
         with read_strictly(path) as recording:
+            failed_call_count = len(failed_calls(recording))
             call_count = recording.call_count
     except RecordingFileError as error:
         if isinstance(error.__cause__, FileNotFoundError):
@@ -103,6 +108,7 @@ def _inspect(path: Path, config: LoadedConfig) -> ListedRecording:
         active=is_active(path, config),
         in_use=used,
         call_count=call_count,
+        failed_call_count=failed_call_count,
         reason=reason,
     )
 

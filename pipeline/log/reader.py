@@ -115,6 +115,20 @@ class CallSummary:
         if served != self.event_count:
             raise LineDefect(f"{served} events are left of {self.event_count}", self.call_index)
 
+    def read_last_event(self, source: ByteSource) -> dict[str, JsonValue] | None:
+        """The last event, without the others; None where there is none. Raises as `read_request`."""
+        if not self._runs:
+            return None
+        start, end = self._runs[-2:]
+        size = _READ_BYTES
+        while True:
+            first = max(start, end - size)
+            lines = source.read_range(first, end).split(b"\n")
+            if len(lines) > 2 or first == start:  # behind the last line's end stands an empty one
+                event: dict[str, JsonValue] = load_payload(field_text(lines[-2], "event"))
+                return event
+            size *= 2
+
 
 class Recording:
     """An opened recording that passed the strict reader. Close it, or use it as a context manager.
@@ -179,6 +193,13 @@ class Recording:
                 with unchanged(self.path, self.calls[call_index]):
                     event = load_payload(payload)
                 yield event
+
+    def last_event(self, call_index: int) -> dict[str, JsonValue] | None:
+        """The dump of a call's last event, without reading the others; None where it has none. Raises as `request`."""
+        summary = self.calls[call_index]
+        with unchanged(self.path, summary):
+            self._refuse_rewritten()
+            return summary.read_last_event(self._source)
 
     def _refuse_rewritten(self) -> None:
         """Raises LineDefect where the file was written since it was opened, other than by appending to it."""

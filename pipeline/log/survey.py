@@ -80,6 +80,11 @@ class Survey:
                 for payload in batch:
                     yield load_payload(payload)
 
+    def last_event(self, call: CallSummary) -> dict[str, JsonValue] | None:
+        """The dump of a complete call's last event, or None where it has none. Raises as `request`."""
+        with unchanged(self.path, call):
+            return call.read_last_event(self._source)
+
     def close(self) -> None:
         """Let the file go; safe to call twice."""
         self._close()

@@ -89,6 +89,8 @@ class RecordingSink:
     process has not finished don't block that. A last line without an end, left by a writer that was killed, is
     cut off. While the sink is open, the file counts as in use.
 
+    `failed_call_count`: calls that ended through this sink, in this process, with an error that the provider answered
+    or raised.
     `path`: the file. `header_fields`: for a new file: its policy, and optional metadata, besides the version of
     today's redaction. `match`, `volatile`: the policy to record under; None leaves each to the file, or to
     `header_fields`. `policy`: what came of it.
@@ -167,6 +169,9 @@ class RecordingSink:
                 self._append([data], EventLine(call_index, first_index, events[0]), len(events) - 1, end)
             else:
                 self._append([data], end)
+            # A call's last event is written with its end.
+            if outcome == "error" or (events and events[-1].get("type") == "error"):
+                self.failed_call_count += 1
 
     def sync(self) -> None:
         """Wait until what was written survives a power cut. Blocks: call it off the event loop.
@@ -222,6 +227,7 @@ class RecordingSink:
         self._known_end = 0  # bytes of the file that this sink has seen, its own and those of others
         self._line_count = 0
         self._order = CallOrder()
+        self.failed_call_count = 0
 
     def _hold(self) -> None:
         self._pid = os.getpid()

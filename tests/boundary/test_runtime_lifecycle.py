@@ -303,14 +303,16 @@ def test_an_activation_that_fails_blocks_every_call_and_not_the_runtime(
         print(len({(type(failure), str(failure), *failure.__notes__) for failure in failures}))
         print(type(get_activation()).__name__)
         print(json.dumps([failures[0].mode, str(failures[0]), failures[0].next_step]))
+        sys.stderr = sys.stdout  # for what is told at the end
     """
-    *counts, said = _run(program, home=tmp_path)
+    *counts, said, told, advised = _run(program, home=tmp_path)
     assert counts == ["4 4 0", "1", "Blocked"]
     said_mode, message, next_step = json.loads(said)
     assert said_mode == mode
     assert reason in message
     assert "openprogram recordings status" in next_step
     assert "openprogram recordings off" in next_step
+    assert (told, advised) == (f"openprogram: 4 calls were refused: {message}", next_step)
     assert {path: path.read_bytes() for path in before} == before
     log = [json.loads(line) for line in (tmp_path / "logs" / "openprogram.jsonl").read_text().splitlines()]
     assert [(line["event"], line["mode"]) for line in log] == [("runtime.activation_blocked", mode)]

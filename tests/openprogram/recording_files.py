@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["call_lines", "header_line", "write_lines", "write_recording"]
+__all__ = [
+    "call_lines",
+    "failed_call_lines",
+    "header_line",
+    "raised_call_lines",
+    "write_lines",
+    "write_recording",
+]
 
 _MODEL = {"id": "small-1", "api": "scripted", "provider": "example"}
 
@@ -41,6 +48,30 @@ def call_lines(call_index: int, *, prompt: str = "hi", answer: str = "hello") ->
         ),
         {"type": "call_end", "call_index": call_index, "event_count": len(events), "outcome": "complete"},
     ]
+
+
+def failed_call_lines(call_index: int, reason: str = "auth") -> list[dict[str, Any]]:
+    """A call that the provider answered with an error."""
+    request, *_, end = call_lines(call_index)
+    message = {
+        "role": "assistant",
+        "content": [],
+        "api": "scripted",
+        "provider": "example",
+        "model": "small-1",
+        "stop_reason": "error",
+        "error_reason": reason,
+        "error_message": "no API key",
+    }
+    event = {"type": "error", "reason": "error", "error": message}
+    answer = {"type": "event", "call_index": call_index, "event_index": 0, "event": event}
+    return [request, answer, {**end, "event_count": 1}]
+
+
+def raised_call_lines(call_index: int, kind: str = "MissingExtra") -> list[dict[str, Any]]:
+    """A call in which the provider raised an exception."""
+    request, *_, end = call_lines(call_index)
+    return [request, {**end, "event_count": 0, "outcome": "error", "error": {"type": kind, "message": "is missing"}}]
 
 
 def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> Path:

@@ -22,19 +22,25 @@ def check(
     """Check every recording below a folder, as a CI job or a hook does. Exit code 1 where anything is wrong.
 
     Each must be whole and of this format version, hold nothing that redaction would remove, and have a name that is
-    allowed on every system. Nothing is changed.
+    allowed on every system. Calls that failed when they were recorded are noted; a failure may be meant, and a note
+    changes no exit code. Nothing is changed.
     """
     from openprogram.recordings.checking import files_to_check
 
     paths = files_to_check(given)
+    notes: list[Finding] = []
     counts = {"findings": 0}
-    findings = _counted(_all_findings(paths), counts)
+    findings = _sort_out(_all_findings(paths), counts, notes)
     if as_json:
         fields = (_fields(finding) for finding in findings)
-        print_json_with({"checked": len(paths)}, "findings", fields, lambda: {"ok": not counts["findings"]})
+        print_json_with({"checked": len(paths)}, "findings", fields, lambda: _tail(counts["findings"], notes))
     else:
         _print(findings)
-        print_line(f"{count(len(paths), 'recording')} checked, {count(counts['findings'], 'finding')}")
+        _print(notes)
+        noted = [count(len(notes), "note")] if notes else []
+        print_line(
+            ", ".join([f"{count(len(paths), 'recording')} checked", count(counts["findings"], "finding"), *noted])
+        )
         note("Which of them no test uses, only the tests can say: python -m pytest --recordings-unused")
     if counts["findings"]:
         raise typer.Exit(1)
@@ -50,10 +56,14 @@ def _all_findings(paths: "list[Path]") -> "Iterator[Finding]":
         yield from found
 
 
-def _counted(findings: "Iterator[Finding]", counts: dict[str, int]) -> "Iterator[Finding]":
-    for finding in findings:
-        counts["findings"] += 1
-        yield finding
+def _sort_out(found: "Iterator[Finding]", counts: dict[str, int], notes: "list[Finding]") -> "Iterator[Finding]":
+    """The findings as they come; `counts` gets their number, `notes` the others."""
+    for one in found:
+        if one.is_note:
+            notes.append(one)
+        else:
+            counts["findings"] += 1
+            yield one
 
 
 def _print(findings: "Iterable[Finding]") -> None:
@@ -62,10 +72,15 @@ def _print(findings: "Iterable[Finding]") -> None:
         where = "" if finding.line_number is None else f", line {finding.line_number}"
         where += "" if finding.call_index is None else f", call {finding.call_index}"
         field = f"{finding.field_path}: " if finding.field_path else ""
-        print_line(f"{finding.path}{where}: {finding.kind}: {field}{finding.message}")
+        end = " (a note)" if finding.is_note else ""
+        print_line(f"{finding.path}{where}: {finding.kind}: {field}{finding.message}{end}")
         if finding.next_step is not None and (finding.path, finding.next_step) not in told:
             told.add((finding.path, finding.next_step))
             note(f"  {finding.next_step}")
+
+
+def _tail(finding_count: int, notes: "list[Finding]") -> dict[str, Any]:
+    return {"notes": [_fields(one) for one in notes], "ok": not finding_count}
 
 
 def _fields(finding: "Finding") -> dict[str, Any]:

@@ -48,6 +48,7 @@ def _state(recording: "ListedRecording") -> str:
     words = ["active"] if recording.active else []
     words += ["compressed"] if recording.compressed else []
     words += ["in use"] if recording.in_use else []
+    words += [count(recording.failed_call_count, "failed call")] if recording.failed_call_count else []
     words += [f"invalid: {recording.reason}"] if recording.reason is not None else []
     return ", ".join(words)
 
@@ -57,6 +58,7 @@ def _listed_fields(recording: "ListedRecording") -> dict[str, Any]:
         "id": recording.id,
         "path": str(recording.path),
         "call_count": recording.call_count,
+        "failed_call_count": recording.failed_call_count,
         "size_bytes": recording.size_bytes,
         "compressed": recording.compressed,
         "modified_at": None if recording.modified_at is None else recording.modified_at.isoformat(),
@@ -99,6 +101,8 @@ def show(
 
 
 def _print_description(description: "Description") -> None:
+    from openprogram.recordings.endings import tell_failed
+
     print_line(f"file    {description.path}")
     content = f" compressed, {show_size(description.content_bytes)} of content" if description.compressed else ""
     print_line(f"size    {show_size(description.size_bytes)}{content}, {count(description.line_count, 'line')}")
@@ -108,6 +112,8 @@ def _print_description(description: "Description") -> None:
     if description.policy is not None:
         print_line(f"replay  {description.policy}")
     print_line(f"calls   {len(description.calls)} whole, {len(description.left_out)} not")
+    if failed := description.failed_calls:
+        print_line(f"note    {tell_failed(failed, len(description.calls))}; every replay repeats that")
     if description.calls:
         print_table(
             ("call", "line", "model", "api", "messages", "events", "ended", "outcome"),
@@ -175,6 +181,7 @@ def _described_fields(description: "Description") -> dict[str, Any]:
         "match": None if policy is None else policy.match,
         "volatile": None if policy is None else list(policy.volatile),
         "not_compared": _not_compared(),
+        "failed_call_count": len(description.failed_calls),
         "calls": [_call_fields(call) for call in description.calls],
         "left_out": [
             {"call_index": call.call_index, "line_number": call.line_number, "reason": call.reason}

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,14 @@ from typing import Any
 import pytest
 
 from tests.openprogram.cli.command import Command, run_process
-from tests.openprogram.recording_files import call_lines, header_line, write_lines, write_recording
+from tests.openprogram.recording_files import (
+    call_lines,
+    failed_call_lines,
+    header_line,
+    raised_call_lines,
+    write_lines,
+    write_recording,
+)
 
 TOKEN = "ghp_" + "Zx4Qm81LwT7vBn2KdP9s"
 
@@ -24,7 +32,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def findings(command: Command, *arguments: str) -> list[dict[str, Any]]:
     finished = command("recordings", "check", *arguments, "--json")
     found = json.loads(finished.out)
-    assert set(found) == {"checked", "findings", "ok"}
+    assert set(found) == {"checked", "findings", "notes", "ok"}
     assert found["ok"] is (not found["findings"])
     assert finished.code == (0 if found["ok"] else 1)
     listed: list[dict[str, Any]] = found["findings"]
@@ -68,6 +76,29 @@ def test_every_finding_of_every_file_is_listed(command: Command) -> None:
     shown = command("recordings", "check", "recordings")
     assert shown.out.splitlines()[-1] == "6 recordings checked, 5 findings"
     assert TOKEN[4:] not in shown.out + shown.err
+
+
+def test_calls_that_failed_when_they_were_recorded_are_a_note_which_fails_no_check(command: Command) -> None:
+    path = Path.cwd() / "recordings" / "failing.jsonl"
+    write_recording(path.with_name("fine.jsonl"))
+    write_lines(path, [header_line(), *call_lines(0), *failed_call_lines(1), *raised_call_lines(2)])
+
+    found = json.loads(command.done("recordings", "check", "recordings", "--json").out)
+
+    assert (found["findings"], found["ok"]) == ([], True)
+    (noted,) = found["notes"]
+    assert (noted["path"], noted["kind"], noted["line_number"], noted["call_index"]) == (
+        str(path),
+        "failed_calls",
+        9,
+        1,
+    )
+    assert noted["message"] == "2 of 3 calls failed: call 1 auth, call 2 MissingExtra; every replay repeats that"
+    shown = command.done("recordings", "check", "recordings")
+    assert f"{path}, line 9, call 1: failed_calls: {noted['message']} (a note)\n" in shown.out
+    assert shown.out.endswith("2 recordings checked, 0 findings, 1 note\n")
+    assert "Record it again, unless it is meant" in shown.err
+    assert command.done(*shlex.split(noted["next_step"].partition("openprogram ")[2])).out.count("no API key") == 1
 
 
 def test_a_damaged_file_is_searched_for_secrets_all_the_same(command: Command) -> None:

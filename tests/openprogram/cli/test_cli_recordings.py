@@ -10,7 +10,14 @@ from openprogram.config import load_config
 from openprogram.pipeline.log.locks import hold_shared
 from openprogram.providers.replay import COMPARISON_RULES
 from tests.openprogram.cli.command import Command, run_process
-from tests.openprogram.recording_files import call_lines, header_line, write_lines, write_recording
+from tests.openprogram.recording_files import (
+    call_lines,
+    failed_call_lines,
+    header_line,
+    raised_call_lines,
+    write_lines,
+    write_recording,
+)
 
 
 @pytest.fixture
@@ -149,6 +156,7 @@ def test_list_goes_on_past_a_damaged_file(command: Command, tmp_path: Path) -> N
         "id",
         "path",
         "call_count",
+        "failed_call_count",
         "size_bytes",
         "modified_at",
         "valid",
@@ -346,6 +354,31 @@ def test_what_is_not_compared_is_one_paragraph_about_a_healthy_recording(command
     assert lines_shown([header_line()]) == []
     for content in (*REPAIRABLE.values(), *NOT_REPAIRABLE.values()):
         assert lines_shown(content) == []
+
+
+def test_calls_that_failed_when_they_were_recorded_are_listed_and_shown(command: Command) -> None:
+    write_recording(managed(command, "fine"))
+    damaged(managed(command, "damaged"))
+    failing = [header_line(), *failed_call_lines(0), *call_lines(1), *raised_call_lines(2)]
+    write_lines(managed(command, "failing"), failing)
+
+    listed = json.loads(command.done("recordings", "list", "--json").out)
+    assert {one["id"]: one["failed_call_count"] for one in listed} == {"fine": 0, "failing": 2, "damaged": None}
+    lines = {line.split()[0]: line for line in command.done("recordings", "list").out.splitlines()}
+    assert "2 failed calls" in lines["failing"]
+    assert "failed" not in lines["fine"]
+
+    assert json.loads(command.done("recordings", "show", "failing", "--json").out)["failed_call_count"] == 2
+    assert json.loads(command.done("recordings", "show", "fine", "--json").out)["failed_call_count"] == 0
+    shown = command.done("recordings", "show", "failing").out
+    assert "note    2 of 3 calls failed: call 0 auth, call 2 MissingExtra; every replay repeats that\n" in shown
+    assert "calls failed" not in command.done("recordings", "show", "fine").out
+
+
+def test_of_many_failed_calls_five_are_named(command: Command) -> None:
+    write_lines(managed(command, "a"), [header_line(), *(line for n in range(7) for line in failed_call_lines(n))])
+    shown = command.done("recordings", "show", "a").out
+    assert "7 of 7 calls failed: call 0 auth, call 1 auth, call 2 auth, call 3 auth, call 4 auth, 2 more;" in shown
 
 
 def test_a_name_that_is_found_nowhere_says_both_places(command: Command) -> None:

@@ -133,6 +133,35 @@ def test_events_come_in_batches_that_join_to_the_whole(path: Path) -> None:
     assert [json.loads(payload)["delta"] for batch in batches for payload in batch] == texts
 
 
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("last_bytes", [1, 65_000, 65_536, 300_000])
+@pytest.mark.parametrize("event_count", [0, 1, 2, 3000])
+def test_a_calls_last_event_is_read_without_the_others(
+    path: Path, event_count: int, last_bytes: int, interleaved: bool
+) -> None:
+    with RecordingSink(path) as sink:
+        writer, other = begin(sink), begin(sink)
+        events = [delta(f"{index}") for index in range(event_count)]
+        if events:
+            events[-1] = delta("x" * last_bytes)
+        for batch in (events[:-1], events[-1:]):
+            writer.write(batch)
+            if interleaved:
+                other.write([delta("other"), delta("others last")])
+        other.end("complete")
+        writer.end("complete")
+    with open_recording(path, check_event) as recording:
+        assert recording.last_event(0) == (events[-1] if events else None)
+        assert recording.last_event(1) == (delta("others last") if interleaved else None)
+
+
+def test_a_last_event_is_found_whatever_white_space_and_line_ends_stand_around_it(path: Path) -> None:
+    lines = [json.dumps(dict(reversed(line.items())), separators=(" ,\t", " : ")) for line in two_calls()]
+    path.write_bytes("".join(f" {line} \r\n" for line in lines).encode())
+    with open_recording(path, check_event) as recording:
+        assert [recording.last_event(index) for index in (0, 1)] == [delta("0.1"), delta("1.1")]
+
+
 def test_separators_that_only_unicode_knows_do_not_end_a_line(path: Path) -> None:
     text = "a\u2028b\u2029c\u0085d\u000be\u001cf"
     with RecordingSink(path) as sink:
