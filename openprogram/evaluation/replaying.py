@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from openprogram.evaluation.actions import Action, actions_of
@@ -18,13 +18,15 @@ from openprogram.evaluation.expectations import (
     python_expectations,
 )
 from openprogram.evaluation.verdict import RunVerdict, judge
-from openprogram.pipeline.errors import PipelineError
+from openprogram.pipeline.errors import PipelineError, ReplayMismatch
 from openprogram.providers.replay import ReplayProvider
 from openprogram.providers.scripted import ScriptedProvider
 from openprogram.scenarios.errors import ScenarioError, stop_code
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
 from openprogram.scenarios.model_calls import ReplayOnlyProvider
+from openprogram.scenarios.recorded import in_recorded_order, where_it_is_set
 from openprogram.scenarios.replay_run import ReplayRun, RunResult
+from openprogram.scenarios.scenario import Scenario
 from openprogram.scenarios.scopes import SCENARIO
 from openprogram.scenarios.script import read_script
 
@@ -76,10 +78,12 @@ async def replay_scenario(folder: ScenarioFolder) -> Replayed:
     written: list[bytes] = []
     with ExitStack() as stack:
         provider = _provider(folder, stack)
-        run = ReplayRun(folder.scenario, folder.fixtures, provider, write=written.append)
+        run = ReplayRun(_scenario(folder, provider), folder.fixtures, provider, write=written.append)
         try:
             result = await run.run()
         except PipelineError as stopped:
+            if isinstance(stopped, ReplayMismatch) and (place := where_it_is_set(stopped)) is not None:
+                stopped.add_note(place)
             actions = actions_of(map(json.loads, written), folder.scenario.contracts)
             return Replayed(b"".join(written), None, None, stopped, run.checkpoint, actions)
         journal = b"".join(written)
@@ -97,6 +101,14 @@ def _provider(folder: ScenarioFolder, stack: ExitStack) -> ReplayOnlyProvider:
         return stack.enter_context(ReplayProvider(folder.path / named.recording))
     assert named.script is not None
     return read_script(folder.path / named.script)
+
+
+def _scenario(folder: ScenarioFolder, provider: ReplayOnlyProvider) -> Scenario:
+    """With its tools in the order that `tools` gives; without it, that of the recording, or of their names."""
+    if folder.settings.tools or not isinstance(provider, ReplayProvider):
+        return folder.scenario
+    contracts = in_recorded_order(folder.scenario.contracts, provider.first_tools())
+    return replace(folder.scenario, contracts=contracts)
 
 
 def _expectations(folder: ScenarioFolder, provider: ReplayOnlyProvider) -> list[Expectation]:

@@ -76,6 +76,18 @@ class ReplayProvider:
         """How many calls are recorded."""
         return self._recording.call_count
 
+    def first_tools(self) -> tuple[str, ...]:
+        """Names of the tools that the first recorded request offers the model, in its order.
+
+        Raises RecordingFileError: the file changed underneath.
+        """
+        if not self.call_count:
+            return ()
+        context = self._recording.request(0)["context"]
+        tools = context.get("tools") if isinstance(context, dict) else None
+        names = (tool.get("name") for tool in (tools if isinstance(tools, list) else []) if isinstance(tool, dict))
+        return tuple(name for name in names if isinstance(name, str))
+
     @property
     def verdict(self) -> Verdict:
         """What came of every call so far. A mismatch stays in it, whoever caught the exception."""
