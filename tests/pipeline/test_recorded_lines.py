@@ -210,3 +210,44 @@ def test_a_line_that_is_spelled_otherwise_is_left_to_those_who_look_at_values(ol
         path.write_bytes(content.replace(old, new, 1))
         with open_recording(path, accept_any_event) as recording:
             assert are_lines(recording, [conversation("hi")]) == [False]
+
+
+#: What somebody makes of a request line by hand. It says the same, but for the last.
+HANDS: list[tuple[bytes, bytes]] = [
+    (b"\n", b" \r\n"),
+    (b'"timestamp":', b'"timestamp": '),
+    (b'"timestamp":', b'"timestamp":1.'),
+    (b'"timestamp":', b'"timestamp":123'),
+    (b'],"tools"', b'] ,"tools"'),
+    (b'"messages":[', b'"messages":[ '),
+    (b'"call_index"', b'"call_index" '),
+    (b'"content":"', b'"content":"\\u0061'),
+]
+
+
+@any_machine
+@given(
+    st.lists(st.tuples(st.sampled_from(["grow", "grow", "same", "cut"]), st.lists(messages, max_size=1)), max_size=13),
+    st.data(),
+)
+def test_what_was_compared_before_changes_nothing(growth: list[tuple[str, list[Message]]], data: st.DataObject) -> None:
+    """Of a file whose lines somebody edited; requests come in any order, and again, with messages that change."""
+    requests = session([("same", []), *growth])
+    with tempfile.TemporaryDirectory() as folder:
+        path, memo = Path(folder) / "run.jsonl", PartMemo()
+        with RecordingSink(path) as sink:
+            for context, chosen in requests:
+                sink.begin_call(clean(context, chosen, memo).body()).end("complete")
+        lines = path.read_bytes().splitlines(keepends=True)
+        for old, new in data.draw(st.lists(st.sampled_from(HANDS), max_size=3)):
+            at = data.draw(st.integers(1, len(lines) - 1))
+            lines[at] = lines[at].replace(old, new)
+        path.write_bytes(b"".join(lines))
+        with open_recording(path, accept_any_event) as recording:
+            known, memo = RecordedLines(recording), PartMemo()
+            for call_index in range(len(requests)):
+                for asked in [*data.draw(st.lists(st.sampled_from(requests), max_size=2)), requests[call_index]]:
+                    for message in asked[0].messages[: data.draw(st.sampled_from([0, 0, 0, 0, 1]))]:
+                        message.content = data.draw(st.sampled_from(["begin", "changed"]))
+                    anew = RecordedLines(recording).is_line(clean(*asked, PartMemo()), call_index)
+                    assert known.is_line(clean(*asked, memo), call_index) == anew
