@@ -111,6 +111,7 @@ class ReplayMismatch(PipelineError):
     `event_index`: where a position in the stream diverges, else None. `cause`: a sentence on where
     the difference entered, or None. `policy`: how the recording's calls are matched, where not exactly.
     `bindings`: those that this place contradicts, the last of them the one that stands here, or none.
+    `suggested_volatile`: where values differ that are made anew in every run, the rules under which to record again.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class ReplayMismatch(PipelineError):
         next_step: str | None = None,
         policy: MatchingPolicy | None = None,
         bindings: Sequence[Binding] = (),
+        suggested_volatile: Sequence[str] = (),
     ) -> None:
         shown = _calls_differ if field_path == "call_index" else show_difference
         shown_recorded, shown_incoming = shown(recorded, incoming)
@@ -151,10 +153,12 @@ class ReplayMismatch(PipelineError):
             next_step=next_step,
             policy=policy,
             bindings=bindings,
+            suggested_volatile=suggested_volatile,
         )
         self.call_index, self.field_path, self.event_index = call_index, field_path, event_index
         self.recorded, self.incoming = recorded, incoming
         self.cause, self.policy, self.bindings = cause, policy, tuple(bindings)
+        self.suggested_volatile = tuple(suggested_volatile)
         if next_step is not None:
             self.add_note(next_step)
 

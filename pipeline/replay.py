@@ -21,10 +21,11 @@ from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.bindings import Binding
 from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
 from openprogram.pipeline.matching.policy import MatchingPolicy
+from openprogram.pipeline.matching.spelling import in_python, in_toml
 from openprogram.pipeline.recorded_lines import RecordedLines
 from openprogram.pipeline.recorded_requests import RecordedRequests
 from openprogram.pipeline.request_parts import PartMemo
-from openprogram.pipeline.stages.compare import ComparisonRules, Difference, compare, find_first_difference
+from openprogram.pipeline.stages.compare import Cause, ComparisonRules, Difference, compare, find_first_difference
 from openprogram.pipeline.stages.decode import decode
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.read import read
@@ -35,10 +36,8 @@ __all__ = ["FindCause", "Replayer"]
 
 T = TypeVar("T")
 
-_RECORD_AGAIN: Final = (
-    "If the new request is intended, record the session again, into a new file. To see what was recorded: "
-    "openprogram recordings show {path} --call {call_index} --content"
-)
+_RECORD_AGAIN: Final = "If the new request is intended, record the session again, into a new file."
+_SHOW: Final = "To see what was recorded: openprogram recordings show {path} --call {call_index} --content"
 
 
 class FindCause(Protocol):
@@ -51,7 +50,7 @@ class FindCause(Protocol):
         incoming: dict[str, Any],
         difference: Difference,
         rules: ComparisonRules,
-    ) -> str | None: ...
+    ) -> Cause | None: ...
 
 
 class Replayer(Generic[T]):
@@ -187,20 +186,24 @@ class Replayer(Generic[T]):
         bindings: Sequence[Binding] = (),
         used: int | None = None,
     ) -> ReplayMismatch:
-        cause = (
-            self._find_cause(self.recording, call_index, incoming, difference, self._rules)
-            if used is None
-            else f"a call is made again: the incoming request is that of recorded call {used}, already answered"
-        )
+        if used is None:
+            cause = self._find_cause(self.recording, call_index, incoming, difference, self._rules)
+        else:
+            cause = Cause(
+                f"a call is made again: the incoming request is that of recorded call {used}, already answered"
+            )
+        volatile = () if cause is None else cause.volatile
+        show = _SHOW.format(path=shlex.quote(str(self.recording.path)), call_index=call_index)
         return ReplayMismatch(
             call_index=call_index,
             field_path=difference.field_path,
             recorded=difference.recorded,
             incoming=difference.incoming,
-            cause=cause,
-            next_step=_RECORD_AGAIN.format(path=shlex.quote(str(self.recording.path)), call_index=call_index),
+            cause=None if cause is None else cause.text,
+            next_step=f"{_record_under(volatile) if volatile else _RECORD_AGAIN} {show}",
             policy=self._shown_policy,
             bindings=bindings,
+            suggested_volatile=volatile,
         )
 
     @property
@@ -231,6 +234,16 @@ class Replayer(Generic[T]):
 
     def _named(self, call_index: int) -> dict[str, Any]:
         return {"mode": "replay", "recording_id": recording_name(self.recording.path), "call_index": call_index}
+
+
+def _record_under(volatile: Sequence[str]) -> str:
+    given, setting = in_python(volatile), in_toml(volatile)
+    return (
+        "A value that is made anew in every run differs from any recording: to record again is of no use by itself. "
+        "Declare it with volatile=, and record again under it, into a new file: "
+        f"RecordingProvider(provider, path, {given}), or @pytest.mark.recording({given}) on the test, or "
+        f"{setting} below [tool.openprogram] in pyproject.toml."
+    )
 
 
 @dataclass(slots=True)

@@ -6,26 +6,19 @@ redacted requests alone, and says nothing where it knows nothing.
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from openprogram.pipeline.json_value import show_difference
 from openprogram.pipeline.log.reader import Recording
-from openprogram.pipeline.stages.compare import ComparisonRules, Difference, find_first_difference
+from openprogram.pipeline.recorded_requests import RecordedRequests
+from openprogram.pipeline.stages.compare import Cause, ComparisonRules, Difference, find_first_difference
 from openprogram.providers.codec import ProviderRequestCodec
+from openprogram.providers.minted import find_minted, rules_for_all
 
 __all__ = ["find_cause", "find_entry"]
 
 _MESSAGE: Final = re.compile(r"context\.messages\[(\d+)\]\.?")
 _TOOL: Final = re.compile(r"context\.tools(?:\[(\d+)\])?\.?")
-
-#: Values that a program mints anew in every run, by what they are.
-_MINTED: Final = {
-    "a UUID": re.compile(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b", re.IGNORECASE),
-    "a time": re.compile(
-        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?|\b1[5-9]\d{8}(?:\d{3})?\b"
-    ),
-    "a temporary path": re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)/[\w./+-]+"),
-}
 
 
 def find_cause(
@@ -34,23 +27,46 @@ def find_cause(
     incoming: dict[str, Any],
     difference: Difference,
     rules: ComparisonRules,
-) -> str | None:
-    """A sentence on where `difference` entered, or None. Source: docs/comparison.md."""
-    return _other_call(recording, call_index, incoming, rules) or find_entry(
-        recording, call_index, recording.request(call_index), incoming, difference
-    )
+) -> Cause | None:
+    """Where `difference` entered, or None. Source: docs/comparison.md."""
+    other = _other_call(recording, call_index, incoming, rules)
+    if other is not None:
+        return Cause(other)
+    recorded = RecordedRequests(recording, ProviderRequestCodec())(call_index)
+    return find_entry(recording, call_index, recorded, incoming, difference, rules)
 
 
 def find_entry(
-    recording: Recording, call_index: int, recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference
-) -> str | None:
+    recording: Recording,
+    call_index: int,
+    recorded: dict[str, Any],
+    incoming: dict[str, Any],
+    difference: Difference,
+    rules: ComparisonRules,
+) -> Cause | None:
     """As `find_cause`, where the two are known to be the same call: `recorded` is its request, as it is compared."""
-    return (
+    entry = (
         _changed_prompt(difference)
         or _changed_tool(recorded, incoming, difference)
         or _changed_message(recording, call_index, recorded, incoming, difference)
         or _changed_setting(difference)
     )
+    if entry is None:
+        return None
+    declared = recording.policy.volatile
+    minted = find_minted(difference, declared) if entry.by_value else None
+    if minted is None:
+        return Cause(entry.text)
+    how = "made anew in every run" if minted.is_certain else "which looks as if it were made anew in every run"
+    text = f"{entry.text} (they differ in {minted.words} alone{':' if minted.is_certain else ','} {how})"
+    return Cause(text, rules_for_all((recorded, incoming), difference, declared, rules))
+
+
+class _Entry(NamedTuple):
+    """`by_value`: what stands there has another value, in one run as in the other."""
+
+    text: str
+    by_value: bool = False
 
 
 # ---- calls in another order
@@ -82,23 +98,24 @@ def _is_request(recorded: dict[str, Any], incoming: dict[str, Any], rules: Compa
 # ---- what the program sends every time
 
 
-def _changed_prompt(difference: Difference) -> str | None:
+def _changed_prompt(difference: Difference) -> _Entry | None:
     if difference.field_path != "context.system_prompt":
         return None
-    return f"the system prompt reads otherwise than when it was recorded{_minted(difference)}"
+    return _Entry("the system prompt reads otherwise than when it was recorded", by_value=True)
 
 
-def _changed_tool(recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference) -> str | None:
+def _changed_tool(recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference) -> _Entry | None:
     found = _TOOL.match(difference.field_path)
     if found is None:
         return None
     before, after = _tool_names(recorded), _tool_names(incoming)
     if before != after:
-        return _tool_list_cause(before, after)
+        return _Entry(_tool_list_cause(before, after))
     if found[1] is None:
         return None
     field = difference.field_path[found.end() :] or "definition"
-    return f"tool {before[int(found[1])]!r} is defined otherwise than when it was recorded: its {field}"
+    name = before[int(found[1])]
+    return _Entry(f"tool {name!r} is defined otherwise than when it was recorded: its {field}", by_value=True)
 
 
 def _tool_list_cause(before: list[str], after: list[str]) -> str:
@@ -114,10 +131,11 @@ def _tool_list_cause(before: list[str], after: list[str]) -> str:
     )
 
 
-def _changed_setting(difference: Difference) -> str | None:
+def _changed_setting(difference: Difference) -> _Entry | None:
     part, _, name = difference.field_path.partition(".")
     if part in ("model", "options") and name:
-        return f"{'the model' if part == 'model' else 'an option'} is set otherwise: {name}{_minted(difference)}"
+        what = "the model" if part == "model" else "an option"
+        return _Entry(f"{what} is set otherwise: {name}", by_value=True)
     return None
 
 
@@ -126,24 +144,25 @@ def _changed_setting(difference: Difference) -> str | None:
 
 def _changed_message(
     recording: Recording, call_index: int, recorded: dict[str, Any], incoming: dict[str, Any], difference: Difference
-) -> str | None:
+) -> _Entry | None:
     found = _MESSAGE.match(difference.field_path)
     if found is None:
         return None
     position, field = int(found[1]), difference.field_path[found.end() :]
     before, after = _messages(recorded), _messages(incoming)
     if len(before) != len(after):
-        return _length_cause(before, after, position)
+        return _Entry(_length_cause(before, after, position))
     if not (before[position] and after[position]):
         return None
     roles = (before[position].get("role"), after[position].get("role"))
     if roles[0] != roles[1]:
-        return f"message {position} is another one: recorded role {roles[0]!r}, incoming role {roles[1]!r}"
+        return _Entry(f"message {position} is another one: recorded role {roles[0]!r}, incoming role {roles[1]!r}")
     if roles[0] == "toolResult":
         return _tool_result_cause(recording, call_index, before, after, position, field, difference)
     if roles[0] == "assistant":
-        return _assistant_cause(recording, call_index, before[position], after[position], position)
-    return f"user message {position} reads otherwise than when it was recorded{_minted(difference)}"
+        text = _assistant_cause(recording, call_index, before[position], after[position], position)
+        return _Entry(text, by_value=True)
+    return _Entry(f"user message {position} reads otherwise than when it was recorded", by_value=True)
 
 
 def _length_cause(before: list[Any], after: list[Any], position: int) -> str:
@@ -168,25 +187,25 @@ def _tool_result_cause(
     position: int,
     field: str,
     difference: Difference,
-) -> str:
+) -> _Entry:
     message = before[position]
     name, call_id = message.get("tool_name"), message.get("tool_call_id")
     asked = _asked_by(recording, call_index, call_id)
     where = f", asked for by call {asked[0]}, event {asked[1]}" if asked is not None else ""
     if field in ("tool_call_id", "tool_name") or call_id != after[position].get("tool_call_id"):
-        return _other_result_cause(before, after, position, where)
-    what = _what_a_tool_did(message, after[position], field)
+        return _Entry(_other_result_cause(before, after, position, where))
+    failed = bool(message.get("is_error")), bool(after[position].get("is_error"))
+    what = _what_a_tool_did(failed, field)
     recorded, incoming = show_difference(difference.recorded, difference.incoming)
-    return (
-        f"tool {name!r} (tool call {call_id!r}{where}) {what}: "
-        f"recorded {recorded}, incoming {incoming}{_minted(difference)}"
-    )
+    text = f"tool {name!r} (tool call {call_id!r}{where}) {what}: recorded {recorded}, incoming {incoming}"
+    return _Entry(text, by_value=failed[0] == failed[1])
 
 
-def _what_a_tool_did(before: dict[str, Any], after: dict[str, Any], field: str) -> str:
+def _what_a_tool_did(failed: tuple[bool, bool], field: str) -> str:
+    """`failed`: when it was recorded, and in this run."""
     # Whatever field it is: what a failed tool says is another text as well, and `content` stands before `is_error`.
-    if bool(before.get("is_error")) != bool(after.get("is_error")):
-        return "failed, and had succeeded" if after.get("is_error") else "succeeded, and had failed"
+    if failed[0] != failed[1]:
+        return "failed, and had succeeded" if failed[1] else "succeeded, and had failed"
     if field.startswith("details"):
         return "returned other details for the program"
     return "returned something else"
@@ -243,21 +262,6 @@ def _answers(recording: Recording, call_index: int) -> Iterator[tuple[int, Any]]
 
 
 # ---- words
-
-
-def _minted(difference: Difference) -> str:
-    """Says so where the two texts are equal but for values that are made anew in every run."""
-    recorded, incoming = difference.recorded, difference.incoming
-    if not (isinstance(recorded, str) and isinstance(incoming, str)):
-        return ""
-    kinds = []
-    for kind, pattern in _MINTED.items():
-        if pattern.search(recorded) and pattern.search(incoming):
-            kinds.append(kind)
-            recorded, incoming = pattern.sub(kind, recorded), pattern.sub(kind, incoming)
-    if not kinds or recorded != incoming:
-        return ""
-    return f" (they differ in {' and '.join(kinds)} alone: made anew in every run)"
 
 
 def _listed(names: list[str]) -> str:

@@ -5,7 +5,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
@@ -84,7 +84,7 @@ def show_places(places: Sequence[Place], folder: Path) -> str:
     return "\n".join(shown)
 
 
-def _users(lines: Iterator[tuple[CodeType, int]]) -> Iterator[Place]:
+def _users(lines: Iterable[tuple[CodeType, int]]) -> Iterator[Place]:
     for code, line in lines:
         if is_users(code.co_filename):
             yield Place(code.co_filename, line, code.co_name)

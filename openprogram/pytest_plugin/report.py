@@ -11,6 +11,7 @@ from types import TracebackType
 import pytest
 
 from openprogram.pipeline.errors import PipelineError, RecordingValueError, ReplayMismatch
+from openprogram.pipeline.matching.spelling import in_python, in_toml
 from openprogram.pytest_plugin.guard import Attempt, LiveAttempt
 from openprogram.pytest_plugin.places import is_users, show_places
 from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
@@ -39,10 +40,23 @@ def describe_replay(item: pytest.Item, replay: ReplayItem) -> str:
             *(["the call was made at:", show_places(places, item.config.rootpath)] if places else []),
             replay.verdict.describe().removesuffix("\n".join(["", *told])),
             *([removed] if removed else []),
+            *_volatile(failure),
             f"to see what was recorded: {_show_command(item, replay, failure)}",
             *_again(item, "to record this test again"),
         ]
     )
+
+
+def _volatile(failure: PipelineError | None) -> list[str]:
+    """How a value that is made anew in every run is declared: recorded again without, the test fails again."""
+    rules = failure.suggested_volatile if isinstance(failure, ReplayMismatch) else ()
+    if not rules:
+        return []
+    return [
+        "a value that is made anew in every run differs from any recording: declare it, then record the test again",
+        f"  @pytest.mark.recording({in_python(rules)})",
+        f"  or, for the whole project, below [tool.openprogram] in pyproject.toml: {in_toml(rules)}",
+    ]
 
 
 def describe_attempts(item: pytest.Item, attempts: Sequence[Attempt]) -> str:

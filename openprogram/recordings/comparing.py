@@ -120,8 +120,8 @@ class Comparison:
         difference = new.difference if new.difference is not None and new.has_known else first
         cause = None
         if new.is_level or len(_messages(requests[0])) != len(_messages(requests[1])):
-            cause = find_entry(self._sides[0].recording, recorded, *requests, difference)
-        return Where(difference, cause), False
+            cause = find_entry(self._sides[0].recording, recorded, *requests, difference, COMPARISON_RULES)
+        return Where(difference, None if cause is None else cause.text), False
 
     def _differ(self, recorded: Any, incoming: Any, call_index: int) -> Difference | None:
         if self._symbols is None:

@@ -1,7 +1,7 @@
 """Volatile rules: which values of a request differ in every run, and where they stand in a text.
 
-A rule is a text, as it stands in a recording's header: `uuid`, `iso-time`, `tmp-path`, `regex:<pattern>` or
-`field:<path>`. Source: docs/comparison.md, Volatile values.
+A rule is a text, as it stands in a recording's header: `uuid`, `uuid-hex`, `iso-time`, `unix-time`, `tmp-path`,
+`regex:<pattern>` or `field:<path>`. Source: docs/comparison.md, Volatile values.
 """
 
 import re
@@ -22,10 +22,14 @@ _COMPONENT: Final = r"/[^\s/\"'`<>|:;,()\[\]{}\\*?\x00-\x1f]{1,255}+"
 #: Name → pattern. Ours, and so of the whole language; each takes a bounded time at every position.
 NAMED_PATTERNS: Final[dict[str, str]] = {
     "uuid": r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![0-9A-Za-z])",
+    # Only what uuid.UUID.hex can be, by its version and variant: of eight digests of that length, seven are none.
+    "uuid-hex": r"(?<![0-9A-Za-z])[0-9a-fA-F]{12}[1-8][0-9a-fA-F]{3}[89abAB][0-9a-fA-F]{15}(?![0-9A-Za-z])",
     "iso-time": (
         r"(?<![0-9])[0-9]{4}-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9}+)?+)?+"
         r"(?:Z|[+-][0-2][0-9]:?[0-5][0-9])?+(?![0-9])"
     ),
+    # Of the years 2017 to 2033; in seconds, or with three, six or nine digits more.
+    "unix-time": r"(?<![0-9A-Za-z.,])1[5-9][0-9]{8}(?:[0-9]{3}){0,3}+(?:\.[0-9]{1,9}+)?+(?![0-9A-Za-z])",
     "tmp-path": (
         r"(?:(?<=://)|(?<![\w/.~-]))(?:/private)?(?:/var/folders/[^/\s]{1,64}+/[^/\s]{1,64}+/[A-Z]|/var/tmp|/tmp)"
         rf"(?P<below>(?:{_COMPONENT}){{1,64}}+)"
@@ -64,12 +68,12 @@ class VolatileRule:
     @property
     def ignores_case(self) -> bool:
         """Whether a value is the same in capitals."""
-        return self.text == "uuid"
+        return self.text in ("uuid", "uuid-hex")
 
     @property
     def may_fall_together(self) -> bool:
         """Whether two recorded values may be one in this run: times of a run that is over sooner."""
-        return self.text == "iso-time"
+        return self.text in ("iso-time", "unix-time")
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Start and end of every value in `text`, in order."""
@@ -89,9 +93,11 @@ class VolatileRule:
         return [path[:end] for end in [*ends, len(path)]]
 
     def is_same_form(self, value: str, other: str) -> bool:
-        """Whether two values may stand for each other: paths as deep, both in capitals or neither."""
+        """Whether two values may stand for each other: paths as deep, both in capitals or neither, the same unit."""
         if self.is_path:
             return len(self.folders(value)) == len(self.folders(other))
+        if self.text == "unix-time":
+            return len(value.partition(".")[0]) == len(other.partition(".")[0])
         ours, theirs = (value.isupper(), value.islower()), (other.isupper(), other.islower())
         return not self.ignores_case or ours == theirs or not any(ours) or not any(theirs)
 

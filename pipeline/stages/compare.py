@@ -13,6 +13,7 @@ __all__ = [
     "FREE_FORM_FIELD_NAMES",
     "NON_DETERMINISTIC_FIELD_NAMES",
     "NO_DIFFERENCE",
+    "Cause",
     "ComparisonRules",
     "Difference",
     "compare",
@@ -57,6 +58,16 @@ class Difference(NamedTuple):
     field_path: str  #: such as `context.messages[2].content[0].text`; the root is ""
     recorded: JsonValue | Absent
     incoming: JsonValue | Absent
+
+
+class Cause(NamedTuple):
+    """Where a difference entered, as a sentence. `volatile`: the rules of a recording in which it would be none.
+
+    Those are the recording's own and the ones that name what is made anew in every run; none where that isn't why.
+    """
+
+    text: str
+    volatile: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def record(
         typer.Option(
             "--volatile",
             metavar="RULE[,RULE]",
-            help="Kinds of value that differ in every run: uuid, iso-time, tmp-path, 'regex:PATTERN', field:PATH.",
+            help="Kinds of value that differ in every run: uuid, uuid-hex, iso-time, unix-time, "
+            "tmp-path, 'regex:PATTERN', field:PATH.",
         ),
     ] = None,
 ) -> None:

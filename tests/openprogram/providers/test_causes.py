@@ -253,9 +253,9 @@ async def test_an_assistant_message_that_the_program_brings_is_named_as_that(tmp
 
 MINTED: dict[str, tuple[str, str, str]] = {
     "a UUID": (f"ticket {UUIDS[0]} is open", f"ticket {UUIDS[1]} is open", "a UUID"),
-    "a UUID without dashes": (UUIDS[0].replace("-", ""), UUIDS[1].replace("-", ""), "a UUID"),
+    "a UUID without dashes": (UUIDS[0].replace("-", ""), UUIDS[1].replace("-", ""), "a UUID without dashes"),
     "a time": ("at 2025-01-02T03:04:05Z", "at 2026-11-30 18:00:00.123+01:00", "a time"),
-    "a Unix time": ("at 1735787045", "at 1764525600", "a time"),
+    "a Unix time": ("at 1735787045", "at 1764525600", "a Unix time"),
     "a temporary path": ("see /tmp/tmpab12/out.txt", "see /tmp/tmpzz99/out.txt", "a temporary path"),
     "two of them": (f"{UUIDS[0]} in /tmp/a", f"{UUIDS[1]} in /tmp/b", "a UUID and a temporary path"),
 }

@@ -165,7 +165,8 @@ def test_of_agents_side_by_side_the_one_that_made_the_call_is_placed_and_of_a_ne
     class CallsNested:
         async def stream(self, model, context, options=None):
             first = context.messages[0].content == "outer" and len(context.messages) == 1
-            async for event in ScriptedProvider([[tool_call("nested", {})] if first else "done"]).stream(model, context):
+            answer = [tool_call("nested", {})] if first else "done"
+            async for event in ScriptedProvider([answer]).stream(model, context):
                 yield event
 
         stream_simple = stream
@@ -197,6 +198,34 @@ def test_of_agents_side_by_side_the_one_that_made_the_call_is_placed_and_of_a_ne
     finished = suite.run()
     place = finished.text.partition("the call was made at:\n")[2].partition("replay failed")[0].splitlines()
     assert [line.rpartition(" in ")[2] for line in place[0::2]] == ["test_it", "both", "right", "nested"], finished
+
+
+def test_a_test_whose_tool_mints_a_value_is_told_how_to_declare_it_and_then_replays(suite: Suite) -> None:
+    test = """
+    import asyncio
+    import uuid
+    import pytest
+    from agent import ask
+
+    MARK
+    def test_it():
+        asyncio.run(ask(f"ticket TKT-{uuid.uuid4().hex[:8]} of {uuid.uuid4().hex}"))
+    """
+    suite.write(test_a=test.replace("MARK", "@pytest.mark.recording"))
+    suite.run("--recording-mode=record")
+    finished = suite.run()
+    assert finished.outcomes == {"failed": 1}, finished
+    (advice,) = [line.strip() for line in finished.text.splitlines() if line.startswith("  @pytest.mark")]
+    assert advice == r'@pytest.mark.recording(volatile=["uuid-hex", r"regex:TKT-([0-9a-f]{8})\b"])'
+    setting = r"""volatile = ["uuid-hex", 'regex:TKT-([0-9a-f]{8})\b']"""
+    assert f"below [tool.openprogram] in pyproject.toml: {setting}" in finished.text, finished
+    suite.write(test_a=test.replace("MARK", advice))
+    assert suite.run_shown_command(finished).outcomes == {"passed": 1}
+    assert suite.run().outcomes == {"passed": 1}
+    suite.write(test_a=test.replace("MARK", "@pytest.mark.recording"))
+    (suite.folder / "pyproject.toml").write_text(f"[tool.openprogram]\n{setting}\n")
+    assert suite.run_shown_command(finished).outcomes == {"passed": 1}
+    assert suite.run().outcomes == {"passed": 1}
 
 
 def test_a_failing_setup_and_a_damaged_recording_say_what_is_wrong_without_a_traceback(suite: Suite) -> None:

@@ -26,6 +26,8 @@ _PIECES = st.sampled_from(
     [
         "3f2b8c1e-9a4d-4f6b-8e2a-1c5d7e9f0a2b",
         "2026-01-02T03:04:05Z",
+        "3f2b8c1e9a4d4f6b8e2a1c5d7e9f0a2b",
+        "1735787045.25",
         "/tmp/run-1/a.txt",
         "order-12",
         " ",
@@ -76,7 +78,10 @@ def test_a_field_rule_names_paths(rule: str, path: str, names_it: bool) -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ("uid", "unknown volatile rule 'uid'; this release knows uuid, iso-time, tmp-path, regex:<pattern>"),
+        (
+            "uid",
+            "unknown volatile rule 'uid'; this release knows uuid, uuid-hex, iso-time, unix-time, tmp-path, regex",
+        ),
         ("", "unknown volatile rule ''"),
         ("UUID", "unknown volatile rule"),
         ("regex:(a+)+", r"the volatile rule 'regex:\(a\+\)\+' can't be used: a group can't be repeated"),
