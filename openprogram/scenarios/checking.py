@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from openprogram.contracts.pins import read_pins
+from openprogram.pipeline.json_value import show_value
+from openprogram.scenarios.contradictions import contradictions
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
 
 __all__ = ["Finding", "check_folder"]
@@ -73,6 +75,10 @@ def _fixtures(folder: ScenarioFolder) -> Iterator[Finding]:
                 else "its contract is not ordered"
             )
             yield Finding(where, text)
+        else:
+            for field, resource, served, held in contradictions(fixture, contract, scenario.resources):
+                text = f"its result says {field} is {show_value(served)}, but {resource} begins as {show_value(held)}"
+                yield Finding(where, text, serious=False)
 
 
 def _rules(folder: ScenarioFolder) -> Iterator[Finding]:

@@ -161,6 +161,14 @@ def test_an_approvals_sensitive_arguments_stand_in_no_report(command: Command, o
     assert refunds == [{"order_id": "18", "amount": "[sensitive]"}]
 
 
+def test_a_refusal_that_would_quote_a_sensitive_argument_does_not(command: Command, first: Path) -> None:
+    changed(first, 'effect = "write"', 'effect = "write"\nsensitive = ["id"]', "contracts/cancel_order.toml")
+    script(first, call("cancel_order", id=[4711]), "Your order 17 is cancelled.")
+    said = failed(command, first).out
+    assert '0  cancel_order {"id": "[sensitive]"}: refused by its schema: [sensitive]' in said
+    assert "4711" not in said
+
+
 # ---- a failure shows what the agent did
 
 

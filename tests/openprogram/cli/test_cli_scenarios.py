@@ -358,6 +358,15 @@ def test_check_finds_what_does_not_fit_together(
     assert says in finished.out + finished.err
 
 
+def test_check_has_a_note_where_a_fixture_says_otherwise_than_the_world(command: Command, first: Path) -> None:
+    command.done("scenarios", "check", str(first), "--pin")
+    changed(first, '"price": 30', '"price": 35', "resources/orders.json")
+    shown = command.done("scenarios", "check", str(first)).out
+    note = "fixtures/order-17-open.json: its result says price is 30, but orders/17 begins as 35 (a note)\n"
+    assert shown == note
+    assert json.loads(command.done("scenarios", "check", str(first), "--json").out)[0]["serious"] is False
+
+
 def test_explain_says_which_fixture_answers_or_why_none_does(command: Command, first: Path) -> None:
     found = json.loads(command.done("fixtures", "explain", str(first), "get_order", '{"id": "17"}', "--json").out)
     assert (found["outcome"], found["fixtures"]) == ("found", ["order-17-open"])
