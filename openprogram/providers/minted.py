@@ -32,6 +32,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z]+")
 _UNIX_TIME: Final = re.compile(r"1[5-9][0-9]{8}(?:[0-9]{3}){0,3}")
 #: What stands before an id and says what it is the id of: `TKT-`, `"id": "`, `ticket `.
 _LABEL: Final = re.compile(r"[A-Za-z]{1,24}[^0-9A-Za-z\n]{1,4}\Z")
+_LABEL_CHARACTERS: Final = 28
 #: Of these lengths a hexadecimal text is a digest: the content has changed, and no id.
 _DIGEST_LENGTHS: Final = frozenset({40, 56, 64, 96, 128})
 #: Requests are looked through for so many values to be named at once.
@@ -122,8 +123,6 @@ def _field_rule(path: str) -> str:
 
 
 def _in_texts(path: str, recorded: str, incoming: str, declared: Sequence[str]) -> list[_Found]:
-    if _is_equal_under(declared, recorded, incoming):
-        return []
     names = [*declared, *(name for name in NAMED_PATTERNS if name not in declared)]
     try:
         volatile = VolatileRules(names)
@@ -170,8 +169,10 @@ def _ids(
         for word, other in zip(_WORD.finditer(gap), _WORD.finditer(other_gap), strict=True):
             if word[0] == other[0]:
                 continue
-            around = recorded[: start + word.start()], recorded[start + word.end() :]
-            one = _id(path, around[0], word[0], other[0], around[1])
+            first, last = start + word.start(), start + word.end()
+            one = _id(
+                path, recorded[max(0, first - _LABEL_CHARACTERS) : first], word[0], other[0], recorded[last : last + 1]
+            )
             if one is None:
                 return None
             found.append(one)
@@ -180,7 +181,10 @@ def _ids(
 
 
 def _id(path: str, before: str, word: str, other: str, after: str) -> _Found | None:
-    """A rule for two words that may be ids, with what stands before them; None where nothing tells them from prose."""
+    """A rule for two words that may be ids; None where nothing tells them from prose.
+
+    `before`, `after`: what stands beside them, as far as it is looked at; empty at the text's own ends.
+    """
     if all(re.fullmatch(r"0x[0-9a-f]{6,16}", side) for side in (word, other)):
         return _Found(_ADDRESS, _ADDRESS_RULE)
     own = _own_prefix(word, other)

@@ -209,7 +209,7 @@ def test_a_test_whose_tool_mints_a_value_is_told_how_to_declare_it_and_then_repl
 
     MARK
     def test_it():
-        asyncio.run(ask(f"ticket TKT-{uuid.uuid4().hex[:8]} of {uuid.uuid4().hex}"))
+        asyncio.run(ask(f"ticket TKT-a{uuid.uuid4().hex[:7]} of {uuid.uuid4().hex}"))
     """
     suite.write(test_a=test.replace("MARK", "@pytest.mark.recording"))
     suite.run("--recording-mode=record")
