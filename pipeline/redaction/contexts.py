@@ -21,12 +21,17 @@ _LETTERS: Final = re.compile(r"[^\W\d_]*")
 _DULL_WORD: Final = re.compile(r"[а-яё]{0,12}+ [а-яё]{1,16}+[ ,;.\n]")
 
 
+_SOFT_SIGN: Final = frozenset("ьЬ")
+
+
 def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
     """`пароль: …`, `contraseña …`, `密码：…`."""
     if not reader.at_word_start(start) and reader.text[start].isascii():
         return None
     if DULL_PROSE.match(reader.text, end) or _DULL_WORD.match(reader.text, end):
         return None
+    if reader.text[end : end + 1] in _SOFT_SIGN and reader.text[end - 1] in "лЛ":
+        return None  # пароль, which is a name of its own
     ascii_only = reader.text[end - 1].isascii()
     name_end = reader.run(_LETTERS if ascii_only else _FOREIGN_LETTERS, end, 12)
     if not ascii_only and reader.char(name_end).isascii() and reader.char(name_end).isalnum():

@@ -80,16 +80,24 @@ _DULL_BEHIND_COOKIE: Final = re.compile(f" {_DULL_WORD}")  # a `:` may lead to f
 def _passed() -> str:
     """A name and what follows it where there is nothing, which is so for most of them.
 
-    A bracket or quote and no value; in a list, with no end of the line near; and where the name stands alone and not
-    in a URL, so that one look back tells, what is dull.
+    A bracket or quote and no value; in a list, with no end of the line near; a line below of short cells; and where
+    the name stands alone, so that one look back tells: what is dull, or too short; behind `key=`, what has no digit.
     """
     names, header = "|".join(any_case(name) for name in _NAMES if name != "cookie"), r"[\w ,;\t.-]"
     no_value = rf"""["'`)\](]{_NO_GAP}|["'`)\]] [AD-QSTW-Zad-qstw-z]"""
     no_table = rf"[,;](?:{header}{{0,79}}+[^\w ,;\t.\r\n-]|{header}{{79}}[^\r\n])"
+    stops = r"""\s"'`<>&;,|)}{\]\[\\"""
+    first, more = rf"[^{stops}(:=%：", rf"[^{stops}"  # of a value in no quotes, behind a gap
+    no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})(?![^{stops}]))"
+    short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+[\r\n,;)}}<>]"
+    cell = r"[^,;\t\r\n|\[]"
+    below = rf"\r?\n(?![vVcCsSbBrRuUfF@$]){no_scheme}(?={first}]){cell}{{1,7}}+(?:[,;\t]{cell}{{0,7}}+){{0,9}}+[\r\n]"
+    no_digit = rf"=(?![bBrRuUfF@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+\D"
     return (
-        rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}{_DULL.pattern}"
+        rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}(?:{_DULL.pattern}|{short})"
         rf"|{any_case('cookie')}{_REST_OF_NAME}{_DULL_BEHIND_COOKIE.pattern})"
-        rf"|(?:{names}){_REST_OF_NAME}(?:{no_value}|{no_table})"
+        rf"|(?<![A-Za-z0-9_. -]){any_case('key')}{no_digit}"
+        rf"|(?:{names}){_REST_OF_NAME}(?:{no_value}|{no_table}|{below})"
     )
 
 

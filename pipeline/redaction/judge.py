@@ -111,8 +111,24 @@ def is_random(value: str, *, least: int = 16) -> bool:
     return any(_WORD_LIKE.fullmatch(part) is None for part in _LONG_PARTS.findall(value))
 
 
+#: Values seen before that are no secrets: the same stand-ins, types and words come again and again.
+_NO_SECRETS: Final[set[tuple[Proof, str]]] = set()
+_MAX_NO_SECRETS: Final = 4096
+
+
 def is_secret_value(value: str, proof: Proof) -> bool:
     """Whether `value`, WINDOW characters at most, passes for a secret."""
+    if (proof, value) in _NO_SECRETS:
+        return False
+    if _is_secret(value, proof):
+        return True
+    if len(_NO_SECRETS) >= _MAX_NO_SECRETS:
+        _NO_SECRETS.clear()
+    _NO_SECRETS.add((proof, value))
+    return False
+
+
+def _is_secret(value: str, proof: Proof) -> bool:
     if proof is Proof.PLACE:
         return not is_stand_in(value)
     if proof is Proof.DATA:
