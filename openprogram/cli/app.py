@@ -1,7 +1,8 @@
 """The command `openprogram`: one file per group of commands, errors turned into messages here and only here.
 
 Exit codes: 0 done; 1 a failure, with a message and the next step, or the traceback of a defect of ours; 2 a wrong
-argument; 130 interrupted. A stdout or stderr that is closed from the start is /dev/null, and changes no exit code.
+argument; 3 a replayed scenario stopped; 130 interrupted. A stdout or stderr that is closed from the start is /dev/null,
+and changes no exit code.
 Only typer is imported at start; a command imports what it needs when it runs.
 """
 

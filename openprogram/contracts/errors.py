@@ -28,8 +28,15 @@ class ContractChanged(ContractError):
 
     def __init__(self, *, tool: str, revision: str, pinned: str, found: str, path: Path | None = None) -> None:
         reason = f"revision {revision} is pinned as {pinned}, and this text is {found}: give it a new revision"
+        where = "" if path is None else f"{path}: "
         PipelineError.__init__(
-            self, f"contract of {tool!r}: {reason}", tool=tool, revision=revision, pinned=pinned, found=found, path=path
+            self,
+            f"{where}contract of {tool!r}: {reason}",
+            tool=tool,
+            revision=revision,
+            pinned=pinned,
+            found=found,
+            path=path,
         )
         self.tool, self.reason, self.path = tool, reason, path
         self.revision, self.pinned, self.found = revision, pinned, found

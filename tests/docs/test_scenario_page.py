@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 from tests.docs.test_examples import CHECKOUT, blocks, run
@@ -63,6 +64,37 @@ def test_tools_in_another_order_than_recorded_are_asked_for_in_so_many_words(tmp
     finished = run(tmp_path, "-m", "openprogram", "scenarios", "replay", "shop")
     assert finished.returncode == 3
     assert "In the scenario: the contracts (name, description, arguments), and `tools`" in finished.stderr
+
+
+def test_the_reference_shows_what_the_commands_print(tmp_path: Path) -> None:
+    """`…` on the page stands for anything on that line, and alone on a line for some lines."""
+    made, missing, failing = blocks(CHECKOUT / "docs" / "scenarios.md", "console")
+    assert printed(tmp_path, made)
+    assert printed(tmp_path, missing)
+    answers = [
+        tool_call("get_order", id="17"),
+        tool_call("cancel_order", order="17"),
+        "Cancelled. You get a refund of 30.",
+    ]
+    (tmp_path / "first-scenario/script.json").write_text(json.dumps(answers), "utf-8")
+    assert printed(tmp_path, failing)
+
+
+def printed(folder: Path, console: str) -> bool:
+    """Whether the console's commands print what stands there; what goes to stderr comes after what goes to stdout."""
+    for step in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
+        line, _, shown = step.partition("\n")
+        finished = run(folder, "-m", *shlex.split(line))
+        pattern = "\n".join(
+            "(.*\n)*?.*" if text == "…" else re.escape(text).replace("…", ".*") for text in shown.split("\n")
+        )
+        if shown and not re.fullmatch(pattern, finished.stdout + finished.stderr):
+            raise AssertionError(finished.stdout + finished.stderr)
+    return True
+
+
+def tool_call(tool: str, **arguments: str) -> dict[str, object]:
+    return {"tool": tool, "arguments": arguments}
 
 
 def test_the_sessions_recording_has_no_more_than_a_scenario_can_ask_for(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`openprogram scenarios replay`. Exit codes: 1 an expectation failed, 3 the world was incomplete."""
+"""`openprogram scenarios replay`. Exit codes: 1 an expectation failed, or a file can't be used; 3 the run stopped."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -48,7 +48,8 @@ def replay(
 ) -> None:
     """Run an agent again in the scenario's world, and judge what it did.
 
-    Nothing live is reached. What has no answer stops the run: exit code 3, and a checkpoint in --out.
+    Nothing live is reached. What has no answer stops the run: exit code 3, and a checkpoint in --out. Exit code 1: an
+    expectation failed, or a file can't be used.
     """
     from openprogram.scenarios.folder import load_scenario
 

@@ -32,7 +32,8 @@ def print_replayed(replayed: "Replayed", tools: "Iterable[str]") -> None:
     elif stop is not None:
         print_line(f"stopped: {stop.code}: {stop.message}")
     elif result is not None and result.reason in _NO_ANSWER:
-        print_line(f"ended: {result.reason}: {_NO_ANSWER[result.reason]}")
+        why = getattr(result.messages[-1], "error_message", None)
+        print_line(f"ended: {result.reason}: {_NO_ANSWER[result.reason]}{f': {why}' if why else ''}")
     if replayed.verdict is not None:
         _print_verdict(replayed.verdict)
     if replayed.verdict is None or not replayed.verdict.passed:

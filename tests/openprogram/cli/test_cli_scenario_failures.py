@@ -127,6 +127,13 @@ def test_a_resource_that_is_not_there_is_named_with_its_call_and_the_file_it_bel
     assert "Add it to resources/orders.json, or let the tool fail" in said.err
 
 
+def test_an_answer_of_the_model_that_failed_is_told_with_its_reason(command: Command, first: Path) -> None:
+    with (first / "scenario.toml").open("a") as file:
+        file.write('\n[[inject]]\nprovider = true\nfault = "cancel"\n')
+    said = failed(command, first).out
+    assert said.startswith("ended: provider_error: the model's answer failed: the answer was cancelled\n")
+
+
 # ---- all of what a scenario describes takes part
 
 

@@ -26,6 +26,7 @@ def test_a_changed_text_under_the_same_revision_is_refused_and_a_new_revision_is
         check_pins(path, [CHANGED])
     assert (refused.value.tool, refused.value.revision) == ("cancel", "1")
     assert (refused.value.pinned, refused.value.found) == (FIRST.digest, CHANGED.digest)
+    assert str(refused.value).startswith(f"{path}: contract of 'cancel': revision 1 is pinned as ")
     assert "new revision" in str(refused.value)
 
 
