@@ -13,7 +13,7 @@ from openprogram.pipeline.json_value import join_path
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.scanner import Piece, Scanner
-from openprogram.pipeline.redaction.search import rules_of
+from openprogram.pipeline.redaction.search import TextSearch, rules_of
 from openprogram.pipeline.redaction.spans import Match, Span
 from openprogram.pipeline.redaction.walk import redact
 
@@ -87,9 +87,9 @@ class _NamingScanner(Scanner):
         self.names: list[str] = []
         self._found: dict[int, str] = {}  # start of a span → the rule that gave it
 
-    def feed(self, text: str) -> list[Piece]:
+    def scan(self, text: str, search: TextSearch | None = None, position: int = 0) -> list[Piece]:
         self._names = [rule.name if rule is not None else "" for rule in rules_of(text)]
-        return super().feed(text)
+        return super().scan(text, search, position)
 
     def _advance(self) -> list[Piece]:
         self._rows = [

@@ -9,13 +9,16 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, first_start, open_trigger, search_of
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, TextSearch, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
 _KEPT: Final = LEFT_CONTEXT + 64
+
+
+_START: Final = search_of("")
 
 
 class Piece(NamedTuple):
@@ -36,7 +39,7 @@ class Scanner:
         self._swallow: Swallow | None = None
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
-        self._search, self._rows = search_of("")
+        self._search, self._rows = _START
         self.count = 0
 
     def feed(self, text: str) -> list[Piece]:
@@ -54,10 +57,12 @@ class Scanner:
         self._search, self._rows = search_of(reader.text)
         return self._advance()
 
-    def scan(self, text: str, position: int = 0) -> list[Piece]:
-        """All of a text that is there already. `position`: where its first trigger may stand."""
-        self._reader.closed, self._position = True, position
-        return self.feed(text)
+    def scan(self, text: str, search: TextSearch | None = None, position: int = 0) -> list[Piece]:
+        """All of a text that is there. `search`: its `search_of`; `position`: where its first trigger may stand."""
+        self._reader = Reader(text, closed=True)
+        self._search, self._rows = search or search_of(text)
+        self._position = position
+        return self._advance()
 
     def close(self) -> list[Piece]:
         """The text has ended: everything is decided."""
@@ -183,11 +188,12 @@ class Scanner:
 
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
-    found = search_of(text)[0].search(text)
-    if opening is None and found is None:
+    search = search_of(text)
+    first = search[0].search(text)
+    if opening is None and first is None:
         return text, 0
     scanner = Scanner(opening)
-    pieces = scanner.scan(text, found.start() if found else len(text))
+    pieces = scanner.scan(text, search, first.start() if first else len(text))
     if not scanner.count:
         return text, 0
     parts, start = [], 0

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_SUFFIX",
     "Found",
     "Search",
+    "TextSearch",
     "find_trigger",
     "first_start",
     "has_trigger",
@@ -178,6 +179,10 @@ _OPEN: Final = _compile_open()
 _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
 
 
+#: A pattern, and by the number of its group: where the anchor stands in its literal, and the rule's match.
+TextSearch = tuple[re.Pattern[str], list[tuple[int, Match]]]
+
+
 def _search_for(text: str) -> Search:
     if not text.isascii() and _FOREIGN.search(text) is not None:
         return _ALL
@@ -188,7 +193,7 @@ def _search_for(text: str) -> Search:
     return _CHEAP
 
 
-def search_of(text: str) -> tuple[re.Pattern[str], list[tuple[int, Match]]]:
+def search_of(text: str) -> TextSearch:
     """The search for the triggers of `text`, for the scanner's loop, which every trigger passes.
 
     Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule. Looks at all of
