@@ -34,9 +34,12 @@ def demo() -> None:
 async def _demo() -> None:
     from openprogram.demo import story
     from openprogram.home import make_private_folder
-    from openprogram.providers.vendors import vendor_providers
+    from openprogram.providers.vendors import VENDOR_APIS, vendor_providers
     from openprogram.recordings.names import managed_path, new_name
 
+    next(
+        row for row in VENDOR_APIS if row.api == "anthropic-messages"
+    ).load()  # where it is missing, nothing is written
     home = current_home()
     name = f"demo-{new_name(current_time(), random_suffix())}"
     path = managed_path(home, name)

@@ -57,8 +57,6 @@ def run(
         finished = anyio.run(_follow, agent_run)
     except UnknownApi as error:
         raise UsageError(str(error)) from error
-    except ImportError as error:  # the vendor's SDK, imported at the first call, is an extra
-        raise OpenProgramError(str(error)) from error
     except PipelineError:
         with suppress(PipelineError):
             _ask_verdict()

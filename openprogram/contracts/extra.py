@@ -1,14 +1,13 @@
 """The libraries that only scenarios need."""
 
+from openprogram.errors import OpenProgramError
+
 __all__ = ["MissingScenarioExtra"]
 
 
-class MissingScenarioExtra(ImportError):
+class MissingScenarioExtra(OpenProgramError, ImportError):
     """`needs`: what can't be done without the extra."""
 
     def __init__(self, needs: str) -> None:
-        super().__init__(needs)
+        super().__init__(f"{needs} needs the extra 'scenarios': pip install \"openprogram[scenarios]\"")
         self.needs = needs
-
-    def __str__(self) -> str:
-        return f'{self.needs} needs the extra "scenarios": pip install "openprogram[scenarios]"'

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from openprogram.pipeline.errors import RecordingFileError
     from openprogram.pipeline.log.secrets import FoundSecret
 
 __all__ = ["redact", "scan"]
@@ -43,17 +44,20 @@ def scan(
     else:
         for result in results:
             _print(*result)
+        for advice in dict.fromkeys(error.next_step for *_, error in results if error is not None):
+            if advice is not None:
+                note(advice)
         places = sum(secret.places for _, found, _ in results for secret in found)
-        unread = sum(reason is not None for *_, reason in results)
+        unread = sum(error is not None for *_, error in results)
         done = f"{count(len(paths), 'recording')} scanned, {count(places, 'place')} found"
         print_line(done + (f", {unread} not read" if unread else ""))
         if places:
             note("Write a cleaned file with: openprogram recordings redact ID-or-PATH. Revoke what was found.")
-    if any(found or reason is not None for _, found, reason in results):
+    if any(found or error is not None for _, found, error in results):
         raise typer.Exit(1)
 
 
-def _scanned(path: "Path") -> "tuple[list[FoundSecret], str | None]":
+def _scanned(path: "Path") -> "tuple[list[FoundSecret], RecordingFileError | None]":
     """What is found, and why no more could be read, or None."""
     from openprogram.pipeline.errors import RecordingFileError
     from openprogram.recordings.secrets import find_secrets
@@ -63,13 +67,13 @@ def _scanned(path: "Path") -> "tuple[list[FoundSecret], str | None]":
         with working(f"Scanning {path}"):
             found.extend(find_secrets(path))
     except RecordingFileError as error:
-        return found, error.reason
+        return found, error
     return found, None
 
 
-def _print(path: "Path", found: "Iterable[FoundSecret]", reason: str | None) -> None:
-    if reason is not None:
-        print_line(f"{path}: not scanned: {reason}")
+def _print(path: "Path", found: "Iterable[FoundSecret]", error: "RecordingFileError | None") -> None:
+    if error is not None:
+        print_line(f"{path}: not scanned: {error.reason}")
     # What a conversation holds stands in every later request too: one line for all of them.
     grouped: dict[tuple[str, str], list[FoundSecret]] = {}
     for secret in found:
@@ -82,11 +86,11 @@ def _print(path: "Path", found: "Iterable[FoundSecret]", reason: str | None) -> 
         print_line(f"{path}: line{'s' if len(lines) > 1 else ''} {shown}: {where}: {rule}, {places}")
 
 
-def _fields(path: "Path", found: "Iterable[FoundSecret]", reason: str | None) -> dict[str, Any]:
+def _fields(path: "Path", found: "Iterable[FoundSecret]", error: "RecordingFileError | None") -> dict[str, Any]:
     return {
         "path": str(path),
-        "clean": not found and reason is None,
-        "not_scanned": reason,
+        "clean": not found and error is None,
+        "not_scanned": None if error is None else error.reason,
         "findings": [secret._asdict() for secret in found],
     }
 

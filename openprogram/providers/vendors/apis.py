@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
+from openprogram.errors import OpenProgramError
 from openprogram.providers.types import Model
 from openprogram.providers.vendors.services import (
     ANTHROPIC,
@@ -31,15 +32,12 @@ __all__ = ["VENDOR_APIS", "MissingExtra", "Service", "VendorApi"]
 _PACKAGE = "openprogram.providers.vendors"
 
 
-class MissingExtra(ImportError):
+class MissingExtra(OpenProgramError, ImportError):
     """A call needs an SDK that is not installed. `extra`: the extra of openprogram that brings it."""
 
     def __init__(self, api: str, extra: str) -> None:
-        super().__init__(api, extra)
+        super().__init__(f'calls to {api!r} need the extra {extra!r}: pip install "openprogram[{extra}]"')
         self.api, self.extra = api, extra
-
-    def __str__(self) -> str:
-        return f'calls to {self.api!r} need the extra {self.extra!r}: pip install "openprogram[{self.extra}]"'
 
 
 @dataclass(frozen=True)
