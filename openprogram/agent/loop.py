@@ -66,6 +66,8 @@ def run_agent(
 ) -> AgentRun:
     """A run that continues `context` with `model` and `tools`. It begins when it is iterated, awaited or entered.
 
+    It is no coroutine: await it inside one, as `asyncio.run` refuses it.
+
     `context` stays as it is; the messages that the run adds are in its result. `options` go with every call.
     `now_ms`: Unix milliseconds, the timestamp of each tool result. `clock`, `chance`: how the run waits before it makes
     a failed call again, and what spreads the waits; by default the event loop's time and the system's randomness.

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
     AssistantContent,
     AssistantMessage,
@@ -83,10 +84,17 @@ class ScriptedProvider:
         """How many answers there are; one call takes one, in order."""
         return len(self._answers)
 
-    async def stream(
-        self, model: Model, context: Context, options: StreamOptions | None = None
-    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+    def stream(self, model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
         """The events of the next answer."""
+        return as_event_stream(self._events(model, context, options), model)
+
+    def stream_simple(self, model: Model, context: Context, options: SimpleStreamOptions | None = None) -> EventStream:
+        """The same as `stream`: a script has no use for options."""
+        return self.stream(model, context, options)
+
+    async def _events(
+        self, model: Model, context: Context, options: StreamOptions | None
+    ) -> AsyncGenerator[AssistantMessageEvent, None]:
         position = len(self.requests)
         self.requests.append(_snapshot(model, context, options))
         if position >= len(self._answers):
@@ -96,12 +104,6 @@ class ScriptedProvider:
             raise answer
         for event in _answer_events(answer, model):
             yield event
-
-    def stream_simple(
-        self, model: Model, context: Context, options: SimpleStreamOptions | None = None
-    ) -> AsyncGenerator[AssistantMessageEvent, None]:
-        """The same as `stream`: a script has no use for options."""
-        return self.stream(model, context, options)
 
 
 def tool_call(name: str, arguments: Mapping[str, Any], id: str = "call-1") -> ToolCall:  # noqa: A002 - the field's name

@@ -1,6 +1,7 @@
 """The pages on pytest, followed to the letter."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,23 @@ def test_settings_in_a_conftest_hold(tmp_path: Path) -> None:
     recording = tmp_path / "model_calls" / "test_shop" / "test_lamps.jsonl"
     assert '"match":"content"' in recording.read_text("utf-8").splitlines()[0]
     assert run(tmp_path, *PYTEST).returncode == 0
+
+
+def test_what_the_page_says_to_look_at_is_there_with_the_conftest_and_without(tmp_path: Path) -> None:
+    page = HOW_TO / "pytest.md"
+    write_named_blocks(page, tmp_path)
+    conftest = tmp_path / "conftest.py"
+    conftest.rename(tmp_path / "later.py")
+    shown = re.findall(r"`openprogram (recordings show \./[^`]+)`", page.read_text("utf-8"))
+    without, with_conftest = sorted(shown, key=lambda command: "model_calls" in command)
+
+    assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
+    assert run(tmp_path, "-m", "openprogram", *without.split()).returncode == 0
+    (tmp_path / "later.py").rename(conftest)
+    assert run(tmp_path, *PYTEST).returncode == 1
+    (tmp_path / "recordings").rename(tmp_path / "model_calls")
+    assert run(tmp_path, *PYTEST).returncode == 0
+    assert run(tmp_path, "-m", "openprogram", *with_conftest.split()).returncode == 0
 
 
 def test_a_tool_loop_replays_and_a_changed_tool_is_caught(tmp_path: Path) -> None:

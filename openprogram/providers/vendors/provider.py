@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from anyio import to_thread
 
+from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
     AssistantMessageEvent,
     Context,
@@ -64,17 +65,13 @@ class VendorProvider:
         self._api, self._environ, self._now_ms, self._timeouts = api, environ, now_ms, timeouts
         self._stored_key = stored_key
 
-    def stream(
-        self, model: Model, context: Context, options: StreamOptions | None = None
-    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+    def stream(self, model: Model, context: Context, options: StreamOptions | None = None) -> EventStream:
         """Events of one call. Fields that StreamOptions does not declare go into the request as they are."""
-        return self._events(model, context, options or StreamOptions())
+        return as_event_stream(self._events(model, context, options or StreamOptions()), model)
 
-    def stream_simple(
-        self, model: Model, context: Context, options: SimpleStreamOptions | None = None
-    ) -> AsyncGenerator[AssistantMessageEvent, None]:
+    def stream_simple(self, model: Model, context: Context, options: SimpleStreamOptions | None = None) -> EventStream:
         """Events of one call, with reasoning as one word."""
-        return self._events(model, context, options or SimpleStreamOptions())
+        return as_event_stream(self._events(model, context, options or SimpleStreamOptions()), model)
 
     async def _events(
         self, model: Model, context: Context, options: StreamOptions
