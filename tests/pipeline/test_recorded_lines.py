@@ -239,8 +239,8 @@ def test_what_was_compared_before_changes_nothing(growth: list[tuple[str, list[M
             for context, chosen in requests:
                 sink.begin_call(clean(context, chosen, memo).body()).end("complete")
         lines = path.read_bytes().splitlines(keepends=True)
-        for old, new in data.draw(st.lists(st.sampled_from(HANDS), max_size=3)):
-            at = data.draw(st.integers(1, len(lines) - 1))
+        edited = st.dictionaries(st.integers(1, len(lines) - 1), st.sampled_from(HANDS), max_size=3)
+        for at, (old, new) in data.draw(edited).items():
             lines[at] = lines[at].replace(old, new)
         path.write_bytes(b"".join(lines))
         with open_recording(path, accept_any_event) as recording:
