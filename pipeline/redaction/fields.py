@@ -68,7 +68,7 @@ def _dull() -> str:
     """Behind a name, a word that is none of a secret and leads to none, or words that lead on, but to such a word."""
     leading = "|".join(sorted(word for word in LEADING_WORDS if word.isascii()))
     end, leads = r"[ ,;\n)<>]", rf"(?:{leading}|{'|'.join(sorted(SCHEMES))})"
-    in_prose = rf" (?!(?i:{leading})[:=]*+{end}){_DULL_WORD}|(?= (?:{leading}) [^=]){DULL_PROSE.pattern}"
+    in_prose = rf" (?!(?i:{leading})[:=]*+{end}){_DULL_WORD}|(?= (?:{leading})(?: [^=]|\n)){DULL_PROSE.pattern}"
     return rf"(?:{in_prose}|(?:: ?|=| \| )(?!(?i:{leads}){end}){_DULL_WORD})"
 
 
@@ -91,7 +91,8 @@ def _passed() -> str:
     no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})(?![^{stops}]))"
     short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+[\r\n,;)}}<>]"
     cell = r"[^,;\t\r\n|\[]"
-    below = rf"\r?\n(?![vVcCsSbBrRuUfF@$]){no_scheme}(?={first}]){cell}{{1,7}}+(?:[,;\t]{cell}{{0,7}}+){{0,9}}+[\r\n]"
+    no_word = r"(?![vVcCsSbBrRuUfF@$])"
+    below = rf"\r?\n[ \t]{{0,8}}+{no_word}{no_scheme}(?={first}]){cell}{{1,7}}+(?:[,;\t]{cell}{{0,7}}+){{0,9}}+[\r\n]"
     no_digit = rf"=(?![bBrRuUfF@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+\D"
     return (
         rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}(?:{_DULL.pattern}|{short})"

@@ -13,7 +13,7 @@ from openprogram.pipeline.json_value import join_path
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.scanner import Piece, Scanner
-from openprogram.pipeline.redaction.search import TextSearch, rules_of
+from openprogram.pipeline.redaction.search import Search
 from openprogram.pipeline.redaction.spans import Match, Span
 from openprogram.pipeline.redaction.walk import redact
 
@@ -87,15 +87,9 @@ class _NamingScanner(Scanner):
         self.names: list[str] = []
         self._found: dict[int, str] = {}  # start of a span → the rule that gave it
 
-    def scan(self, text: str, search: TextSearch | None = None, position: int = 0) -> list[Piece]:
-        self._names = [rule.name if rule is not None else "" for rule in rules_of(text)]
-        return super().scan(text, search, position)
-
-    def _advance(self) -> list[Piece]:
-        self._rows = [
-            (offset, self._named(match, name)) for (offset, match), name in zip(self._rows, self._names, strict=True)
-        ]
-        return super()._advance()
+    def _use(self, search: Search) -> None:
+        super()._use(search)
+        self._rows = [search.rows[0], *((t.anchor, self._named(rule.match, rule.name)) for t, rule in search.groups)]
 
     def _named(self, match: Match, name: str) -> Match:
         def named(reader: Reader, start: int, end: int) -> Span | None:

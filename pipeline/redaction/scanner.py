@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, TextSearch, first_start, open_trigger, search_of
+from openprogram.pipeline.redaction.search import MAX_SUFFIX, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
@@ -39,7 +39,7 @@ class Scanner:
         self._swallow: Swallow | None = None
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
-        self._search, self._rows = _START
+        self._use(_START)
         self.count = 0
 
     def feed(self, text: str) -> list[Piece]:
@@ -54,13 +54,13 @@ class Scanner:
         else:
             reader.text += text
         reader.end = len(reader.text)
-        self._search, self._rows = search_of(reader.text)
+        self._use(search_of(reader.text))
         return self._advance()
 
-    def scan(self, text: str, search: TextSearch | None = None, position: int = 0) -> list[Piece]:
+    def scan(self, text: str, search: Search | None = None, position: int = 0) -> list[Piece]:
         """All of a text that is there. `search`: its `search_of`; `position`: where its first trigger may stand."""
         self._reader = Reader(text, closed=True)
-        self._search, self._rows = search or search_of(text)
+        self._use(search or search_of(text))
         self._position = position
         return self._advance()
 
@@ -78,6 +78,9 @@ class Scanner:
     def owed(self) -> str:
         """After `close()`: the placeholder of a secret without a character, an empty string that goes all the same."""
         return self._owed or ""
+
+    def _use(self, search: Search) -> None:
+        self._search, self._rows = search, search.rows
 
     def _advance(self) -> list[Piece]:
         _reader, pieces = self._reader, list[Piece]()
@@ -106,7 +109,7 @@ class Scanner:
         limit = reader.end if reader.closed else open_trigger(reader, self._position)
         position, first = self._position, None
         text, end, floor = reader.text, reader.end, reader.floor
-        search, rows = self._search.search, self._rows
+        search, rows = self._search.pattern.search, self._rows
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
             found = search(text, position) if first is None else search(text, position, first.start + MAX_SUFFIX)
@@ -140,13 +143,13 @@ class Scanner:
             self._keep(pieces, reader.end)
         else:
             self._position = max(self._position, reader.end - MAX_SUFFIX + 1)
-            self._keep(pieces, first_start(reader, self._decided, self._position, reader.end))
+            self._keep(pieces, first_start(self._search, reader, self._decided, self._position, reader.end))
         return None
 
     def _wait(self, pieces: list[Piece], first: Span | None, hold: int) -> None:
         """The search stays at its position; what can't be removed by what is found from there on needs not wait."""
         hold = hold if first is None else min(hold, first.start)
-        self._keep(pieces, first_start(self._reader, self._decided, self._position + 1, hold))
+        self._keep(pieces, first_start(self._search, self._reader, self._decided, self._position + 1, hold))
 
     def _begin(self, span: Span, pieces: list[Piece]) -> None:
         self._keep(pieces, span.start)
@@ -189,7 +192,7 @@ class Scanner:
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
     search = search_of(text)
-    first = search[0].search(text)
+    first = search.pattern.search(text)
     if opening is None and first is None:
         return text, 0
     scanner = Scanner(opening)

@@ -3,7 +3,6 @@
 Triggers are taken in the order of their anchors, which doesn't depend on how the text was cut."""
 
 import re
-import sys
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -16,12 +15,10 @@ __all__ = [
     "MAX_SUFFIX",
     "Found",
     "Search",
-    "TextSearch",
     "find_trigger",
     "first_start",
     "has_trigger",
     "open_trigger",
-    "rules_of",
     "search_of",
 ]
 
@@ -29,6 +26,7 @@ _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in
 
 #: Characters that a trigger may need from its anchor on, and before it.
 MAX_SUFFIX: Final = max(len(t.literal) - t.anchor for t, _ in _LITERALS)
+_MAX_PREFIX: Final = max(t.anchor for t, _ in _LITERALS if t.direct)
 _MAX_DIRECT: Final = max(len(t.literal) for t, _ in _LITERALS if t.direct)
 
 
@@ -179,11 +177,8 @@ _OPEN: Final = _compile_open()
 _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
 
 
-#: A pattern, and by the number of its group: where the anchor stands in its literal, and the rule's match.
-TextSearch = tuple[re.Pattern[str], list[tuple[int, Match]]]
-
-
-def _search_for(text: str) -> Search:
+def search_of(text: str) -> Search:
+    """The search for the triggers of `text`. Looks at all of it, so not to be asked again for every trigger."""
     if not text.isascii() and _FOREIGN.search(text) is not None:
         return _ALL
     folded = text.encode(errors="replace").lower()
@@ -193,30 +188,14 @@ def _search_for(text: str) -> Search:
     return _CHEAP
 
 
-def search_of(text: str) -> TextSearch:
-    """The search for the triggers of `text`, for the scanner's loop, which every trigger passes.
-
-    Of a match, `lastindex` is the row: the anchor's index in its literal, and the match of its rule. Looks at all of
-    `text`, so not to be asked again for every trigger.
-    """
-    search = _search_for(text)
-    return search.pattern, search.rows
-
-
-def rules_of(text: str) -> list[Rule | None]:
-    """The rule of each row of `search_of(text)`, for those who want to know which one removed something."""
-    return [None, *(rule for _, rule in _search_for(text).groups)]
-
-
 def has_trigger(text: str) -> bool:
     """Whether any rule may have something to say about `text`."""
-    return _search_for(text).pattern.search(text) is not None
+    return search_of(text).pattern.search(text) is not None
 
 
-def find_trigger(text: str, position: int = 0, stop: int = sys.maxsize) -> Found | None:
-    """The first trigger whose anchor stands at `position` or behind, and that ends before `stop`."""
-    search = _search_for(text)
-    match = search.pattern.search(text, position, stop)
+def find_trigger(search: Search, text: str, position: int = 0) -> Found | None:
+    """The first trigger whose anchor stands at `position` or behind. `search`: that of `text`."""
+    match = search.pattern.search(text, position)
     if match is None:
         return None
     t, rule = search.groups[(match.lastindex or 0) - 1]
@@ -230,17 +209,17 @@ def open_trigger(reader: Reader, start: int) -> int:
     return found.start() if found else reader.end
 
 
-def first_start(reader: Reader, decided: int, position: int, end: int) -> int:
+def first_start(search: Search, reader: Reader, decided: int, position: int, end: int) -> int:
     """Index in `decided`..`end` before which no secret begins whose trigger is looked for from `position` on.
 
     That is the first literal, whole or cut short by the end of the text, with which a secret may begin, or the end
     of the first other literal, since its secret stands somewhere behind it.
     """
-    while (found := find_trigger(reader.text, position)) is not None and found.start < end:
+    # in the order of their anchors, so one that begins earlier may be found later: a token with a name in it
+    while (found := find_trigger(search, reader.text, position)) is not None and found.anchor < end + _MAX_PREFIX:
         begin = found.start if found.direct else found.end
-        if begin >= decided and (not found.direct or _may_begin(reader, begin)):
-            end = min(end, begin)
-            break
+        if decided <= begin < end and (not found.direct or _may_begin(reader, begin)):
+            end = begin
         position = found.anchor + 1
     position = max(decided, reader.end - _MAX_DIRECT + 1)
     while (opening := _OPEN_DIRECT.search(reader.text, position)) is not None and opening.start() < end:

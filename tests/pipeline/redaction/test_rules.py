@@ -6,7 +6,7 @@ from openprogram.pipeline.redaction import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import NeedMore, Reader, Stop
 from openprogram.pipeline.redaction.rules import Rule
 from openprogram.pipeline.redaction.scanner import scan_text
-from openprogram.pipeline.redaction.search import find_trigger
+from openprogram.pipeline.redaction.search import find_trigger, search_of
 from openprogram.pipeline.redaction.table import RULES
 
 _WITH_EXAMPLE = [rule for rule in RULES if rule.name != "placeholder"]
@@ -15,7 +15,7 @@ _WITH_EXAMPLE = [rule for rule in RULES if rule.name != "placeholder"]
 def first_rule(text: str) -> Rule | None:
     """The rule that removes the first secret of `text`."""
     reader, position = Reader(text, closed=True), 0
-    while (found := find_trigger(text, position)) is not None:
+    while (found := find_trigger(search_of(text), text, position)) is not None:
         try:
             if found.rule.match(reader, found.start, found.end) is not None:
                 return found.rule
@@ -47,6 +47,6 @@ def test_names_of_rules_are_unique() -> None:
 def test_every_trigger_of_a_rule_is_found_in_text(rule: Rule) -> None:
     for trigger in rule.triggers:
         for text in {trigger.literal, trigger.literal.upper() if trigger.folded else trigger.literal}:
-            found = find_trigger(text, trigger.anchor)
+            found = find_trigger(search_of(text), text, trigger.anchor)
             assert found is not None
             assert (found.start, found.end) == (0, len(text)), text

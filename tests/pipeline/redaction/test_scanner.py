@@ -32,6 +32,7 @@ _NASTY = [
     "401: Incorrect API key provided: 3f9a1c77d2e84b06. You can find it. The API key (3f9a1c77d2e84b06) is not valid.",
     "openssl enc -pass pass:horse -k Zx4Qm81Lw; http -a ann:Zx4Qm81Lw u; sqlplus -S scott/tiger@db",
     "SET PASSWORD FOR 'ann'@'%' = 'Zx4Qm81Lw'; sha256=qaN-ghp_Zx4Qm81LwT7vBn2KdP9s ghp_Zx4Qm81LwT7vBn2KdP9s",
+    "$ cat AGE-SECRET-KEY-1ZX4QM81LWT7VBN2KDP9S and more",
     "xoxb-12345-Zx4Qm81LwT7vBn2KdP9sZx4Qm81LwT7vBn2KdP9s.more.text. password: " + "tundraMaple7525" * 5 + ".a:b. End",
 ]
 
