@@ -88,7 +88,7 @@ def _passed() -> str:
     no_table = rf"[,;](?:{header}{{0,79}}+[^\w ,;\t.\r\n-]|{header}{{79}}[^\r\n])"
     stops = r"""\s"'`<>&;,|)}{\]\[\\"""
     first, more = rf"[^{stops}(:=%：", rf"[^{stops}"  # of a value in no quotes, behind a gap
-    no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})(?![^{stops}]))"
+    no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})[ \t])"
     short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+[\r\n,;)}}<>]"
     cell = r"[^,;\t\r\n|\[]"
     no_word = r"(?![vVcCsSbBrRuUfF@$])"

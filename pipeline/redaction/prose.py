@@ -42,7 +42,8 @@ def _dull_words() -> str:
     """
     of = "|".join(sorted(word for word in _OF & _LEADING if word.isascii()))
     leading = "|".join(sorted(word for word in _LEADING - _OF if word.isascii()))
-    lead = rf"(?:(?:(?:{of})[ \n]){{1,3}}+[a-z]{{1,15}}[ \n]|(?:{leading})[ \n])"
+    gap = r"[ \n]{1,3}+"
+    lead = rf"(?:(?:(?:{of}){gap}){{1,3}}+[a-z]{{1,15}}{gap}|(?:{leading}){gap})"
     end = r"\.?[ ,;\n)<>]"
     dull = rf"(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+{end}"
     listed = rf"(?:{of}) [a-z]{{1,15}}+[,;] (?!(?:{'|'.join(SCHEMES)})\b)[a-z]{{1,15}}+{end}"
