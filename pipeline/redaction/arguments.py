@@ -12,9 +12,8 @@ from typing import Final
 from openprogram.pipeline.redaction.json_pieces import read_escape, valid_length
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.scanner import Piece, Scanner
+from openprogram.pipeline.redaction.scanner import Piece, Scanner, scan_text
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, ListScope, ObjectScope, Place
-from openprogram.pipeline.redaction.search import has_trigger
 from openprogram.pipeline.redaction.spans import Span, rest_of
 
 __all__ = ["ArgumentsScanner"]
@@ -33,15 +32,6 @@ _BLANK: Final = frozenset(" \t\r\n")
 
 #: First characters of a value that is no string.
 _STARTS: Final = frozenset("{[-0123456789tfnNI")
-
-
-class _Frame:
-    """An open object (`scope` is an ObjectScope) or list. `key`: of the member being read, as it is recorded."""
-
-    __slots__ = ("key", "scope")
-
-    def __init__(self, scope: ObjectScope | ListScope) -> None:
-        self.scope, self.key = scope, ""
 
 
 class _String:
@@ -65,7 +55,8 @@ class ArgumentsScanner:
         self._rest = ""  # raw text that waits: part of an escape, never more than twelve characters
         self._pieces: list[Piece] = []
         self._kept = 0  # characters behind those pieces that stay
-        self._frames: list[_Frame] = []
+        self._scopes: list[ObjectScope | ListScope] = []  # of the open objects and lists
+        self._key = ""  # of the member being read, as it is recorded
         self._string: _String | None = None
         self._broken: Scanner | None = None
         self._expect = "value"
@@ -126,7 +117,7 @@ class ArgumentsScanner:
             end = blanks.end() if blanks else index
             self._keep(end - index)
             return end
-        expect, frame = self._expect, self._frames[-1] if self._frames else None
+        expect, scope = self._expect, self._scopes[-1] if self._scopes else None
         if expect in ("value", "item") and not (expect == "item" and found == "]"):
             return self._begin_value(text, index)
         if found == '"' and expect in ("key", "member"):
@@ -134,16 +125,16 @@ class ArgumentsScanner:
                 self._whole_string(whole[1], Place.LOOK, is_key=True)
                 return whole.end()
             self._string = _String(is_key=True, place=Place.LOOK)
-        elif found == ":" and expect == "colon" and frame is not None and isinstance(frame.scope, ObjectScope):
-            self._expect, self._place = "value", frame.scope.place(frame.key)
-        elif found == "," and expect == "comma" and frame is not None:
-            self._expect = "key" if isinstance(frame.scope, ObjectScope) else "value"
+        elif found == ":" and expect == "colon" and isinstance(scope, ObjectScope):
+            self._expect, self._place = "value", scope.place(self._key)
+        elif found == "," and expect == "comma" and scope is not None:
+            self._expect = "key" if isinstance(scope, ObjectScope) else "value"
         elif (
-            frame is not None
-            and found == ("}" if isinstance(frame.scope, ObjectScope) else "]")
+            scope is not None
+            and found == ("}" if isinstance(scope, ObjectScope) else "]")
             and expect in ("comma", "member", "item")
         ):
-            self._frames.pop()
+            self._scopes.pop()
             self._end_value(None)
         else:
             return self._break(index)
@@ -151,16 +142,16 @@ class ArgumentsScanner:
         return index + 1
 
     def _begin_value(self, text: str, index: int) -> int:
-        found, frame = text[index], self._frames[-1] if self._frames else None
-        if frame is None:
+        found, scope = text[index], self._scopes[-1] if self._scopes else None
+        if scope is None:
             self._place = Place.LOOK
-        elif isinstance(frame.scope, ListScope):
+        elif isinstance(scope, ListScope):
             if found not in '"[{' and (items := _ITEMS.match(text, index)):
                 self._keep(items.end() - index)
-                frame.scope.saw(None)
+                scope.saw(None)
                 self._expect = "value"
                 return items.end()
-            self._place = frame.scope.place()
+            self._place = scope.place()
         if found == '"':
             if whole := _WHOLE_STRING.match(text, index):
                 self._whole_string(whole[1], self._place, is_key=False)
@@ -174,11 +165,13 @@ class ArgumentsScanner:
             self._replace(1, f'"{SECRET_PLACEHOLDER}"')
             return index + 1
         if found == "{":
-            self._frames.append(_Frame(ObjectScope()))
+            self._scopes.append(ObjectScope())
             self._expect = "member"
         elif found == "[":
-            place = self._place if frame is not None and isinstance(frame.scope, ObjectScope) else Place.LOOK
-            self._frames.append(_Frame(ListScope(frame.key if frame is not None else "arguments", place)))
+            if isinstance(scope, ObjectScope):
+                self._scopes.append(ListScope(self._key, self._place))
+            else:
+                self._scopes.append(ListScope("" if scope else "arguments", Place.LOOK))
             self._expect = "item"
         elif whole := _WHOLE_BARE.match(text, index):
             self._keep(whole.end() - index)
@@ -193,13 +186,13 @@ class ArgumentsScanner:
 
     def _end_value(self, text: str | None) -> None:
         """A value is complete. `text`: its redacted string, or None for anything else."""
-        self._expect = "comma" if self._frames else "end"
-        if self._frames:
-            frame = self._frames[-1]
-            if isinstance(frame.scope, ListScope):
-                frame.scope.saw(text)
+        self._expect = "comma" if self._scopes else "end"
+        if self._scopes:
+            scope = self._scopes[-1]
+            if isinstance(scope, ListScope):
+                scope.saw(text)
             elif text is not None:
-                frame.scope.saw(frame.key, text)
+                scope.saw(self._key, text)
 
     def _read_bare(self, text: str, index: int) -> int:
         """A number or a constant goes on."""
@@ -295,7 +288,7 @@ class ArgumentsScanner:
         """A string without escapes that is there from quote to quote."""
         opening, owed, seen = OPENINGS.get(place), "", text
         self._keep(1)
-        if opening is None and not has_trigger(text):
+        if opening is None and not scan_text(text)[1]:
             self._keep(len(text))
         else:
             scanner = Scanner(opening)
@@ -312,10 +305,10 @@ class ArgumentsScanner:
         """The closing quote. `seen`: what redaction made of `source`, but for the placeholder that is `owed`."""
         seen += owed
         if is_key:
-            frame = self._frames[-1]
-            assert isinstance(frame.scope, ObjectScope)
-            frame.key = frame.scope.new_key(source, seen)
-            owed += frame.key[len(seen) :]
+            scope = self._scopes[-1]
+            assert isinstance(scope, ObjectScope)
+            self._key = scope.new_key(source, seen)
+            owed += self._key[len(seen) :]
             self._expect = "colon"
         else:
             self._end_value(seen)
@@ -343,8 +336,9 @@ class ArgumentsScanner:
     def _break(self, index: int) -> int:
         """The text isn't JSON from `index` on. A value under a secret name goes all the same."""
         place = self._place if self._expect == "value" else Place.LOOK
-        if self._expect == "colon" and isinstance(self._frames[-1].scope, ObjectScope):
-            place = self._frames[-1].scope.place(self._frames[-1].key)
+        scope = self._scopes[-1] if self._scopes else None
+        if self._expect == "colon" and isinstance(scope, ObjectScope):
+            place = scope.place(self._key)
         self._broken = Scanner(_malformed if place >= Place.STRING else None)
         return index
 

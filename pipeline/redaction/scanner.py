@@ -192,11 +192,11 @@ class Scanner:
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
     search = search_of(text)
-    first = search.pattern.search(text)
+    first = _first_found(text, search)
     if opening is None and first is None:
         return text, 0
     scanner = Scanner(opening)
-    pieces = scanner.scan(text, search, first.start() if first else len(text))
+    pieces = scanner.scan(text, search, len(text) if first is None else first)
     if not scanner.count:
         return text, 0
     parts, start = [], 0
@@ -204,3 +204,23 @@ def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
         parts.append(text[start : start + length] if new is None else new)
         start += length
     return "".join(parts), scanner.count
+
+
+def _first_found(text: str, search: Search) -> int | None:
+    """The anchor of the first trigger of a whole text whose rule finds something. Most texts have none."""
+    find, rows = search.pattern.search, search.rows
+    found = find(text)
+    if found is None:
+        return None
+    reader = Reader(text, closed=True)
+    while found is not None:
+        offset, match = rows[found.lastindex or 0]
+        anchor = found.start()
+        reader.hold = reader.end
+        try:
+            if match(reader, anchor - offset, found.end()) is not None:
+                return anchor
+        except Stop:
+            pass
+        found = find(text, anchor + 1)
+    return None

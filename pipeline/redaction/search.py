@@ -17,7 +17,6 @@ __all__ = [
     "Search",
     "find_trigger",
     "first_start",
-    "has_trigger",
     "open_trigger",
     "search_of",
 ]
@@ -186,11 +185,6 @@ def search_of(text: str) -> Search:
         if literal in folded:
             return _ALL
     return _CHEAP
-
-
-def has_trigger(text: str) -> bool:
-    """Whether any rule may have something to say about `text`."""
-    return search_of(text).pattern.search(text) is not None
 
 
 def find_trigger(search: Search, text: str, position: int = 0) -> Found | None:

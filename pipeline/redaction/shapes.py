@@ -6,7 +6,7 @@ from typing import Final
 from openprogram.pipeline.redaction.encoded import MAX_ENCODED, REST_OF_BASE64, tells_a_secret
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value, is_stand_in
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
-from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span, jwt_rest, kept, rest_of
 
@@ -77,8 +77,7 @@ def _pem(reader: Reader, start: int, end: int) -> Span | None:
 
 
 def _pem_body(reader: Reader, index: int) -> tuple[int, bool]:
-    match = _PEM_BODY.match(reader.text, index)
-    index = match.end() if match else index
+    index = max(_end_of_body(reader.text, index), _end_of_body(reader.text, _line_start(reader.text, index)))
     if index >= reader.end:
         return index, reader.closed
     rest = reader.text[index : index + 60]
@@ -89,6 +88,20 @@ def _pem_body(reader: Reader, index: int) -> tuple[int, bool]:
     if reader.end - index < 3 and not reader.closed:
         return index, False
     return index, True
+
+
+def _end_of_body(text: str, index: int) -> int:
+    match = _PEM_BODY.match(text, index)
+    return match.end() if match else index
+
+
+def _line_start(text: str, index: int) -> int:
+    """The end of the line before `index`, where that is near: what an indentation, a quote's mark or a header begins
+    is known from there alone, and a cut may stand in its middle."""
+    before = max(
+        text.rfind("\n", max(index - LEFT_CONTEXT, 0), index), text.rfind("\r", max(index - LEFT_CONTEXT, 0), index)
+    )
+    return before if before >= 0 else index
 
 
 _AUTHORITY: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|\[]*")

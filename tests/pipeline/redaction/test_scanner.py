@@ -22,6 +22,10 @@ _NASTY = [
     "Cookie: https://user:Zx4Qm81Lw@host.example/v sid=Zx4Qm81LwT7v; a=b\nHost: x",
     "?api_key=[secret removed] removed] removed]&page=2",
     "key:\n-----BEGIN RSA PRIVATE KEY-----\nZx4Qm81LwT7v\n-----END RSA PRIVATE KEY-----\nDone.",
+    "key: |\n    -----BEGIN PGP PRIVATE KEY BLOCK-----\n    Version: GnuPG v2 (x, y)\n\n"
+    "    Zx4Qm81LwT7v\n    vBn2KdP9s=\n"
+    "    -----END PGP PRIVATE KEY BLOCK-----\nDone.",
+    "> -----BEGIN EC PRIVATE KEY-----\n> Zx4Qm81LwT7v\n> | vBn2%0AKdP9s\r\n  # Zx4Qm8\nDone: yes, (that was it).",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.Zx4Qm81LwT7vBn2K. And Bearer Zx4Qm81LwT7v. End",
     "| user | password |\n|---|---|\n| bob | Falcon-Saddle-9372^ |\n| eve | Pepper-Walrus-6941? |",
     "password (old: ghp_Zx4Qm81LwT7vBn2KdP9s): Falcon_7202*",
