@@ -59,7 +59,9 @@ def _jwt(reader: Reader, start: int, end: int) -> Span | None:
 
 
 _PEM_LABEL: Final = re.compile(r"[A-Z0-9 ]*")
-_PEM_BODY: Final = re.compile(r"(?:[A-Za-z0-9+/=\\]|[\r\n]+[ \t]*(?:[-+>|#*]{1,2}[ \t])?|: [^\r\n\\\[]*|%[0-9A-F]{2})*")
+_PEM_BODY: Final = re.compile(
+    r"(?:[A-Za-z0-9+/=\\]|-(?=[A-Za-z])|[\r\n]+[ \t]*(?:[-+>|#*]{1,2}[ \t])?|: [^\r\n\\\[]*|%[0-9A-F]{2})*"
+)
 _NO_BODY: Final = ("", ".", '"', "'", "`", ")", ",", ";", "<")
 _PEM_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 
