@@ -2,7 +2,7 @@
 
 import functools
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,16 @@ from tests.pipeline.requests import CODEC, MODEL, clean, contexts, messages, opt
 
 
 @contextmanager
-def recorded(requests: Sequence[tuple[Context, StreamOptions | None]]) -> Iterator[Recording]:
-    """A recording of these requests, opened."""
+def recorded(
+    requests: Sequence[tuple[Context, StreamOptions | None]], edit: Callable[[bytes], bytes] = lambda content: content
+) -> Iterator[Recording]:
+    """A recording of these requests, opened. `edit`: what somebody makes of the file before."""
     with tempfile.TemporaryDirectory() as folder:
         path, memo = Path(folder) / "run.jsonl", PartMemo()
         with RecordingSink(path) as sink:
             for context, chosen in requests:
                 sink.begin_call(clean(context, chosen, memo).body()).end("complete")
+        path.write_bytes(edit(path.read_bytes()))
         with open_recording(path, accept_any_event) as recording:
             yield recording
 
@@ -201,15 +204,12 @@ def test_what_goes_on_otherwise_behind_the_shared_beginning_is_another_request(e
     ],
 )
 def test_a_line_that_is_spelled_otherwise_is_left_to_those_who_look_at_values(old: bytes, new: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.jsonl"
-        with RecordingSink(path) as sink:
-            sink.begin_call(clean(*conversation("hi"), PartMemo()).body()).end("complete")
-        content = path.read_bytes()
+    def edit(content: bytes) -> bytes:
         assert content.count(old) == 1 or old == b'"call_index":0,'
-        path.write_bytes(content.replace(old, new, 1))
-        with open_recording(path, accept_any_event) as recording:
-            assert are_lines(recording, [conversation("hi")]) == [False]
+        return content.replace(old, new, 1)
+
+    with recorded([conversation("hi")], edit) as recording:
+        assert are_lines(recording, [conversation("hi")]) == [False]
 
 
 #: What somebody makes of a request line by hand. It says the same, but for the last.
@@ -233,21 +233,19 @@ HANDS: list[tuple[bytes, bytes]] = [
 def test_what_was_compared_before_changes_nothing(growth: list[tuple[str, list[Message]]], data: st.DataObject) -> None:
     """Of a file whose lines somebody edited; requests come in any order, and again, with messages that change."""
     requests = session([("same", []), *growth])
-    with tempfile.TemporaryDirectory() as folder:
-        path, memo = Path(folder) / "run.jsonl", PartMemo()
-        with RecordingSink(path) as sink:
-            for context, chosen in requests:
-                sink.begin_call(clean(context, chosen, memo).body()).end("complete")
-        lines = path.read_bytes().splitlines(keepends=True)
+
+    def edit(content: bytes) -> bytes:
+        lines = content.splitlines(keepends=True)
         edited = st.dictionaries(st.integers(1, len(lines) - 1), st.sampled_from(HANDS), max_size=3)
         for at, (old, new) in data.draw(edited).items():
             lines[at] = lines[at].replace(old, new)
-        path.write_bytes(b"".join(lines))
-        with open_recording(path, accept_any_event) as recording:
-            known, memo = RecordedLines(recording), PartMemo()
-            for call_index in range(len(requests)):
-                for asked in [*data.draw(st.lists(st.sampled_from(requests), max_size=2)), requests[call_index]]:
-                    for message in asked[0].messages[: data.draw(st.sampled_from([0, 0, 0, 0, 1]))]:
-                        message.content = data.draw(st.sampled_from(["begin", "changed"]))
-                    anew = RecordedLines(recording).is_line(clean(*asked, PartMemo()), call_index)
-                    assert known.is_line(clean(*asked, memo), call_index) == anew
+        return b"".join(lines)
+
+    with recorded(requests, edit) as recording:
+        known, memo = RecordedLines(recording), PartMemo()
+        for call_index in range(len(requests)):
+            for asked in [*data.draw(st.lists(st.sampled_from(requests), max_size=2)), requests[call_index]]:
+                for message in asked[0].messages[: data.draw(st.sampled_from([0, 0, 0, 0, 1]))]:
+                    message.content = data.draw(st.sampled_from(["begin", "changed"]))
+                anew = RecordedLines(recording).is_line(clean(*asked, PartMemo()), call_index)
+                assert known.is_line(clean(*asked, memo), call_index) == anew
