@@ -49,7 +49,7 @@ def start_recording(home: Home, name: str, created_at: datetime, policy: Matchin
     `name`: valid (`check_name`). `created_at`, `policy`: for the header.
     Raises RecordingRefused: the name is taken. ConfigError, RecordingFileError, OSError: nothing has changed.
     """
-    from openprogram.pipeline.log.writer import create_recording  # not at import: the other commands write none
+    from openprogram.pipeline.log.header import create_recording  # not at import: the other commands write none
 
     path = managed_path(home, name)
     created: list[Path] = []

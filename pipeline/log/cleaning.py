@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue, NotJson
 from openprogram.pipeline.log.files import file_errors
+from openprogram.pipeline.log.header import encode_new_header
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CheckEvent,
@@ -29,7 +30,6 @@ from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.secrets import scan_source
 from openprogram.pipeline.log.source import ByteSource, PlainSource, open_source, recording_name
 from openprogram.pipeline.log.strict_json import LineDefect
-from openprogram.pipeline.log.writer import encode_new_header
 from openprogram.pipeline.redaction import REDACTION_VERSION, StreamRedactor, redact
 
 __all__ = ["TOMBSTONES", "Cleaned", "clean_recording"]

@@ -11,6 +11,7 @@ from typing import Any
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import NotJson
 from openprogram.pipeline.log.files import PathLike
+from openprogram.pipeline.log.header import encode_new_header
 from openprogram.pipeline.log.lines import (
     CheckEvent,
     CleanEvent,
@@ -25,7 +26,6 @@ from openprogram.pipeline.log.new_file import new_file, write_lines
 from openprogram.pipeline.log.reader import CallSummary, index_lines
 from openprogram.pipeline.log.source import PlainSource
 from openprogram.pipeline.log.survey import LeftOut, Survey, survey_recording
-from openprogram.pipeline.log.writer import encode_new_header
 
 __all__ = ["RepairReport", "repair_recording"]
 

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from openprogram.pipeline.errors import RecordingFileError, RecordingValueError
-from openprogram.pipeline.json_value import JsonValue, NotJson
+from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.json_value import JsonValue
+from openprogram.pipeline.log.encoding import encode_call_end, encode_events, encode_request_body
 from openprogram.pipeline.log.files import (
     PathLike,
     file_errors,
@@ -21,6 +22,7 @@ from openprogram.pipeline.log.files import (
     sync_folder,
     write_whole,
 )
+from openprogram.pipeline.log.header import asked_policy, new_header, write_header
 from openprogram.pipeline.log.lines import (
     CallEndLine,
     CleanEvent,
@@ -32,54 +34,18 @@ from openprogram.pipeline.log.lines import (
     Outcome,
     RequestLine,
     accept_any_event,
-    encode_call_end,
-    encode_event,
-    encode_header,
     encode_request,
-    encode_request_body,
 )
-from openprogram.pipeline.log.locks import LockRange, exclusive, hold_exclusive, hold_shared
+from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import LineScan, read_from
 from openprogram.pipeline.log.source import refuse_compressed
 from openprogram.pipeline.logs import get_logger
-from openprogram.pipeline.matching.policy import (
-    EXACT,
-    POLICY_FIELD_NAMES,
-    MatchingPolicy,
-    PolicyError,
-    choose_policy,
-)
-from openprogram.pipeline.redaction import REDACTION_VERSION, remove_secret_values
+from openprogram.pipeline.matching.policy import EXACT
 from openprogram.pipeline.request_parts import CleanBody
 
-__all__ = ["CallWriter", "RecordingSink", "create_recording", "encode_new_header"]
-
-
-def create_recording(path: PathLike, header_fields: dict[str, JsonValue]) -> None:
-    """A new recording with only its header, mode 0600, synced. `header_fields`: its policy, and optional metadata.
-
-    Raises RecordingFileError: the file exists, or can't be written; then no file is left.
-    RecordingValueError: the metadata isn't strict JSON, or the policy isn't one that can be written.
-    """
-    path = Path(path)
-    refuse_compressed(path)
-    header = encode_new_header(header_fields)
-    descriptor, is_new = open_or_create(path)
-    try:
-        if not is_new:
-            raise RecordingFileError(path=path, reason="the file exists already")
-        try:
-            with file_errors(path, "lock"):
-                hold_exclusive(descriptor, LockRange.APPEND)
-                if os.fstat(descriptor).st_size == 0:  # else a sink has found the new file and begun it
-                    _write_header(path, descriptor, header)
-        except BaseException:
-            remove_empty(path, descriptor)
-            raise
-    finally:
-        let_go(descriptor)  # and the lock with it
+__all__ = ["CallWriter", "RecordingSink"]
 
 
 class RecordingSink:
@@ -113,7 +79,7 @@ class RecordingSink:
         self.policy = EXACT  # until a header says otherwise
         refuse_compressed(self.path)
         self._forget()
-        header = _new_header(header_fields or {}, match, volatile)
+        header = new_header(header_fields or {}, match, volatile)
         self._descriptor, is_new = open_or_create(self.path)
         self._hold()
         try:
@@ -121,7 +87,7 @@ class RecordingSink:
                 hold_shared(self._descriptor)
             with self._appending("read"):
                 if self._line_count == 0:
-                    _write_header(self.path, self._descriptor, header)
+                    write_header(self.path, self._descriptor, header)
                     self._catch_up()
                 else:  # whoever created the file may have been killed before its name was safe
                     sync_folder(self.path)
@@ -137,7 +103,7 @@ class RecordingSink:
 
         Raises RecordingFileError: can't be written. RecordingValueError: what strict JSON or a line can't hold.
         """
-        body = request if isinstance(request, tuple) else (_encode_body(request),)
+        body = request if isinstance(request, tuple) else (encode_request_body(request),)
         with self._appending("write the request"):
             call_index = self._order.next_call_index
             self._append([encode_request(call_index, body[0]), *body[1:]], RequestLine(call_index, {}))
@@ -147,7 +113,7 @@ class RecordingSink:
         """Append event lines in one write. Raises as `begin_call`; then none of them is on file."""
         if not events:
             return
-        data = b"".join(_encode_events(call_index, first_index, events))
+        data = encode_events(call_index, first_index, events)
         with self._appending("write an event"):
             self._append([data], EventLine(call_index, first_index, events[0]), len(events) - 1)
 
@@ -161,8 +127,8 @@ class RecordingSink:
     ) -> None:
         """Append the last event lines, if any, and the call_end line in one write. Raises as `append_events`."""
         count = first_index + len(events)
-        data = b"".join(_encode_events(call_index, first_index, events))
-        data += _encode_end(call_index, count, outcome, error)
+        data = encode_events(call_index, first_index, events)
+        data += encode_call_end(call_index, count, outcome, error)
         end = CallEndLine(call_index, count, outcome, error)
         with self._appending("write the call's end"):
             if events:
@@ -208,7 +174,7 @@ class RecordingSink:
 
     def require_policy(self, match: str | None, volatile: Sequence[str] | None) -> None:
         """Check that the file is recorded under this policy; None asks for nothing. Raises as the constructor."""
-        asked = _chosen(match, volatile, self.policy)
+        asked = asked_policy(match, volatile, self.policy)
         if asked != self.policy:
             raise RecordingFileError(
                 path=self.path,
@@ -409,75 +375,3 @@ class CallWriter:
                 call_index=self.call_index,
                 next_step="Make the call anew in this process: it is recorded into the same file.",
             )
-
-
-def _chosen(match: str | None, volatile: Sequence[str] | None, otherwise: MatchingPolicy) -> MatchingPolicy:
-    try:
-        return choose_policy(match, volatile, otherwise)
-    except PolicyError as error:
-        raise RecordingValueError(field_path="the header", reason=str(error)) from None
-
-
-def _policy_of(fields: dict[str, JsonValue]) -> MatchingPolicy:
-    try:
-        return MatchingPolicy.from_header(fields)
-    except PolicyError as error:
-        raise RecordingValueError(field_path="the header", reason=str(error)) from None
-
-
-def _new_header(fields: dict[str, JsonValue], match: str | None, volatile: Sequence[str] | None) -> bytes:
-    policy = _chosen(match, volatile, _policy_of(fields))
-    metadata = {name: value for name, value in fields.items() if name not in POLICY_FIELD_NAMES}
-    return encode_new_header({"redaction_version": REDACTION_VERSION, **metadata, **policy.header_fields()})
-
-
-def encode_new_header(fields: dict[str, JsonValue]) -> bytes:
-    """A header line, redacted. `fields`: its policy, and metadata. Raises RecordingValueError."""
-    clean = remove_secret_values(fields)
-    assert isinstance(clean, dict)
-    if any(clean.get(name) != fields.get(name) for name in POLICY_FIELD_NAMES):
-        raise RecordingValueError(field_path="the header", reason="a volatile rule reads like a secret: write another")
-    _policy_of(fields)
-    try:
-        return encode_header(clean)
-    except NotJson as error:
-        raise RecordingValueError(field_path=error.field_path or "the header", reason=error.reason) from None
-
-
-def _encode_body(request: CleanRequest) -> bytes:
-    try:
-        return encode_request_body(request)
-    except NotJson as error:
-        raise RecordingValueError(field_path=error.field_path or "the request", reason=error.reason) from None
-
-
-def _encode_events(call_index: int, first_index: int, events: Sequence[CleanEvent]) -> Iterator[bytes]:
-    for index, event in enumerate(events, first_index):
-        yield _encode_event(call_index, index, event)
-
-
-def _encode_event(call_index: int, event_index: int, event: CleanEvent) -> bytes:
-    try:
-        return encode_event(call_index, event_index, event)
-    except NotJson as error:
-        raise RecordingValueError(
-            field_path=f"event {event_index} {error.field_path}".rstrip(), reason=error.reason
-        ) from None
-
-
-def _encode_end(call_index: int, count: int, outcome: Outcome, error: dict[str, JsonValue] | None) -> bytes:
-    try:
-        return encode_call_end(call_index, count, outcome, error)
-    except NotJson as failure:
-        raise RecordingValueError(field_path=failure.field_path or "the call's end", reason=failure.reason) from None
-
-
-def _write_header(path: Path, descriptor: int, header: bytes) -> None:
-    with file_errors(path, "write the header"):
-        write_whole(descriptor, [header], 0)
-        try:
-            os.fsync(descriptor)
-            sync_folder(path)
-        except BaseException:
-            os.ftruncate(descriptor, 0)
-            raise

@@ -88,6 +88,7 @@ def test_replay_loads_nothing_live(tmp_path: Path, module: str) -> None:
         "openprogram.pipeline.record",
         "openprogram.pipeline.stages.live",
         "openprogram.pipeline.stages.write",
+        "openprogram.pipeline.log.header",
         "openprogram.pipeline.log.writer",
         "openprogram.providers.recording",
         "openprogram.providers.runtime",

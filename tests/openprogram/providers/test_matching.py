@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from openprogram.errors import ConfigError
 from openprogram.pipeline.errors import RecordingValueError, UnconsumedCalls
+from openprogram.pipeline.log.header import create_recording
 from openprogram.pipeline.log.repair import repair_recording
-from openprogram.pipeline.log.writer import RecordingSink, create_recording
+from openprogram.pipeline.log.writer import RecordingSink
 from openprogram.pipeline.matching.policy import MatchingPolicy
 from openprogram.providers.codec import AssistantEventCodec
 from openprogram.providers.recording import RecordingProvider

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log import compressed as module
 from openprogram.pipeline.log.compressed import MAX_WINDOW_LOG, CompressedSource
+from openprogram.pipeline.log.header import create_recording
 from openprogram.pipeline.log.lines import LINE_END
 from openprogram.pipeline.log.reader import open_recording
 from openprogram.pipeline.log.repair import repair_recording
 from openprogram.pipeline.log.survey import survey_recording
-from openprogram.pipeline.log.writer import RecordingSink, create_recording
+from openprogram.pipeline.log.writer import RecordingSink
 from tests.pipeline.log.children import peak_while_opening, peak_while_reading, peak_while_surveying, start
 from tests.pipeline.log.frames import compressed, frame_of_blocks, write_compressed
 from tests.pipeline.log.samples import (

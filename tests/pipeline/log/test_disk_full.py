@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.header import create_recording
 from openprogram.pipeline.log.lines import CleanEvent
 from openprogram.pipeline.log.repair import repair_recording
 from openprogram.pipeline.log.survey import survey_recording
-from openprogram.pipeline.log.writer import CallWriter, RecordingSink, create_recording
+from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from tests.pipeline.log.samples import HEADER, begin, call, call_lines, check_event, delta, read_calls, write_file
 
 PAGE = 4096

@@ -14,9 +14,10 @@ import pytest
 from openprogram.pipeline.errors import RecordingFileError, RecordingValueError
 from openprogram.pipeline.json_value import MAX_DEPTH, MAX_LINE_BYTES
 from openprogram.pipeline.log import files
+from openprogram.pipeline.log.header import create_recording
 from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
 from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
-from openprogram.pipeline.log.writer import CallWriter, RecordingSink, create_recording
+from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from tests.pipeline.log.samples import (
     HEADER,
     begin,
@@ -211,7 +212,8 @@ def between_creating_and_locking(monkeypatch: pytest.MonkeyPatch, happens: Calla
         happens()
         return found
 
-    monkeypatch.setattr("openprogram.pipeline.log.writer.open_or_create", open_or_create)
+    for module in ("header", "writer"):
+        monkeypatch.setattr(f"openprogram.pipeline.log.{module}.open_or_create", open_or_create)
 
 
 @pytest.mark.parametrize("create", [lambda path: create_recording(path, {}), lambda path: RecordingSink(path).close()])
