@@ -47,13 +47,23 @@ async def run_stages(
 
     The last one sends to `last`. `opening`: what comes before the stages and makes one item of one. Nothing of them
     goes on at once, so each runs to its end before the next, in this task: a task of its own would cost a short call
-    more than all the rest. Raises what a stage raised, as itself: never a group, and not what merely follows from it (a
-    neighbour's stream that broke).
+    more than all the rest. A stage that is left alone runs in this task too.
+
+    Raises what a stage raised, as itself: never a group, and not what merely follows from it (a neighbour's stream that
+    broke).
     """
     for stage in opening:
         kept = Kept[Any]()
         await stage.run(Given(first), kept)
         first = kept.item
+    if len(stages) == 1:
+        await stages[0].run(Given(first), last)
+    else:
+        await _run_together(first, stages, last)
+
+
+async def _run_together(first: Any, stages: Sequence[Stage], last: ObjectSendStream[Any]) -> None:
+    """Each stage in a task of its own."""
     send, receive = anyio.create_memory_object_stream[Any](1)
     send.send_nowait(first)
     send.close()
@@ -97,7 +107,8 @@ class CallHost(Generic[T]):
 
     def start(self) -> MemoryObjectReceiveStream[Batch[T]]:
         """Create the host task, in the consumer's context."""
-        send, receive = anyio.create_memory_object_stream[Batch[T]](0)
+        # One batch may wait: then a short call is over before its consumer looks, and need not be ended.
+        send, receive = anyio.create_memory_object_stream[Batch[T]](1)
         self._task = asyncio.get_running_loop().create_task(self._main(send), name="openprogram call")
         _running.add(self._task)
         # Not a `finally` in the task: one that is cancelled before its first step runs no line of its own.

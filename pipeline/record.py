@@ -18,7 +18,7 @@ from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.refusals import describe_exception
 from openprogram.pipeline.request_parts import PartMemo
-from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.decode import Decoded
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.redact import EventRedaction, redact_events, redact_request
@@ -65,11 +65,10 @@ class Recorder(Generic[T]):
             Stage(partial(live, open_source=open_source, codec=self._events), waiting=EVENTS_PER_BATCH),
             Stage(partial(redact_events, redaction=call.redaction)),
             Stage(partial(write_events, writer=call.writer)),
-            Stage(partial(decode, values=_live_events)),
         ]
         failure: BaseException | None = None
         try:
-            await run_stages(request, stages, send)
+            await run_stages(request, stages, Decoded(send, _live_events))
         except BaseException as error:
             failure = error
             raise

@@ -26,7 +26,7 @@ from openprogram.pipeline.recorded_lines import RecordedLines
 from openprogram.pipeline.recorded_requests import RecordedRequests
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import Cause, ComparisonRules, Difference, compare, find_first_difference
-from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.decode import Decoded
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.read import read
 from openprogram.pipeline.stages.redact import redact_request
@@ -103,12 +103,9 @@ class Replayer(Generic[T]):
             Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(compare, choose=choose)),
         ]
-        stages = [
-            Stage(partial(read, recording=self.recording)),
-            Stage(partial(decode, values=values)),
-        ]
+        stages = [Stage(partial(read, recording=self.recording))]
         try:
-            await run_stages(request, stages, send, opening)
+            await run_stages(request, stages, Decoded(send, values), opening)
         except RecordingFileError as failure:
             # Latched like a mismatch: a program that catches it and goes on was not replayed either.
             call_index = self._next_call_index if failure.call_index is None else failure.call_index

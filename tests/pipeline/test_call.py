@@ -96,6 +96,21 @@ async def test_what_a_stage_raises_is_raised_as_itself(position: int) -> None:
     assert (raised.value.__cause__, raised.value.__context__) == (cause, None)
 
 
+async def test_a_stage_that_is_alone_needs_no_task_of_its_own() -> None:
+    tasks = []
+
+    async def note(receive: Receive, send: Send) -> None:
+        tasks.append(asyncio.current_task())
+        await _double(receive, send)
+
+    assert await _run(Stage(note), first=1) == [2]
+    assert tasks == [asyncio.current_task()]
+    failure = ValueError("in a stage")
+    with pytest.raises(ValueError, match="in a stage") as raised:
+        await _run(_fail_with(failure))
+    assert (raised.value, raised.value.__context__) == (failure, None)
+
+
 async def test_of_two_failures_the_one_that_is_no_consequence_is_raised() -> None:
     async def breaks(receive: Receive, send: Send) -> None:
         async with receive, send:

@@ -15,7 +15,7 @@ from openprogram.pipeline.log.lines import CallEndLine
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
 from openprogram.pipeline.request_parts import DumpedPart, Part, PartMemo, RequestText
-from openprogram.pipeline.stages.decode import decode
+from openprogram.pipeline.stages.decode import Decoded
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.read import closing
 from openprogram.pipeline.stages.redact import EventRedaction, clean_request
@@ -210,20 +210,21 @@ async def test_a_source_whose_stage_is_cancelled_is_closed_and_said_nothing_abou
 # ---- decode, read
 
 
-async def test_decode_gives_the_events_before_it_raises_the_failure() -> None:
-    receive = await _filled([[1, 2], [3, CallClosed("error", KeyError("x"))]])
+async def test_decoding_gives_the_events_before_it_raises_the_failure() -> None:
     send, out = create_memory_object_stream[list[int]](10)
     async with out:
-        with pytest.raises(KeyError):
-            await decode(receive, send, lambda items: [item * 10 for item in items])
+        async with Decoded[int](send, lambda items: [item * 10 for item in items]) as decoded:
+            await decoded.send([1, 2])
+            with pytest.raises(KeyError):
+                await decoded.send([3, CallClosed("error", KeyError("x"))])
         assert [batch async for batch in out] == [[10, 20], [30]]
 
 
-async def test_decode_sends_no_empty_batch() -> None:
-    receive = await _filled([[CallClosed("complete")]])
+async def test_decoding_sends_no_empty_batch() -> None:
     send, out = create_memory_object_stream[list[int]](10)
     async with out:
-        await decode(receive, send, lambda items: items)
+        async with Decoded[int](send, lambda items: items) as decoded:
+            await decoded.send([CallClosed("complete")])
         assert [batch async for batch in out] == []
 
 

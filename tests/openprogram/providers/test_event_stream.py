@@ -371,7 +371,7 @@ async def test_a_failure_comes_behind_the_events_of_the_batch_before_it() -> Non
 
 @pytest.mark.parametrize("position", range(1, len(TEXT) + 1))
 async def test_a_stream_dropped_in_a_batch_is_noticed_without_the_collector(position: int) -> None:
-    batches = Batches(TEXT, [DONE])
+    batches = Batches(TEXT, TEXT, TEXT, [DONE])
     stream = batches.stream()
     for _ in range(position):
         await anext(stream)
