@@ -78,6 +78,11 @@ class _Boundary(BaseModel):
     )
 
 
+def _hidden() -> Any:
+    """None by default, and not in `repr()`: a failed test's report shows the arguments of every call on its way."""
+    return Field(default=None, repr=False)
+
+
 # ---- content blocks
 
 
@@ -294,7 +299,7 @@ class Model(_Boundary):
     cost: ModelCost = Field(default_factory=ModelCost)
     context_window: int = 0
     max_tokens: int = 0
-    headers: dict[str, str] | None = None
+    headers: dict[str, str] | None = _hidden()
 
 
 class StreamOptions(_Boundary):
@@ -310,8 +315,8 @@ class StreamOptions(_Boundary):
 
     temperature: float | None = None
     max_tokens: int | None = None
-    api_key: str | None = None
-    headers: dict[str, str] | None = None
+    api_key: str | None = _hidden()
+    headers: dict[str, str] | None = _hidden()
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None

@@ -4,7 +4,7 @@
  ─▶ tests/recordings/test_weather/TestRain.test_coat-lisbon.jsonl
 
 A name that could not be told from another one, on a file system that ignores case or because a character had to be
-replaced, ends in a digest of the test's full name.
+replaced, ends in a digest of the test's full name. So does one of whose parameters a secret was left out.
 """
 
 import hashlib
@@ -46,13 +46,19 @@ def file_stem(names: Sequence[str], *, distinct: bool) -> str:
     `distinct`: no class or function beside it has the same name in other letters. At most 100 characters.
     """
     identifiers, bracket, parameters = ".".join(names).partition("[")
-    parameters = parameters.removesuffix("]") if bracket else ""
+    parameters = _without_secrets(parameters.removesuffix("]")) if bracket else ""
     stem = f"{identifiers}-{parameters}" if bracket else identifiers
     if distinct and parameters == parameters.lower() and not _LIKE_A_DIGEST.search(stem) and _is_legal(stem):
         return stem
     digest = hashlib.sha256("::".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
     named = f"{_REPLACED.sub('_', stem)[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 2]}-{digest}"
     return named if _is_legal(named) else f"_{named}"  # a device, or a first character that looks like an option
+
+
+def _without_secrets(parameters: str) -> str:
+    from openprogram.pipeline.redaction import remove_secret_values  # few tests have parameters
+
+    return str(remove_secret_values(parameters))
 
 
 def _is_legal(stem: str) -> bool:

@@ -1,7 +1,7 @@
 """What a vendor's api has to say for itself, once its SDK may be imported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import httpx2
@@ -35,10 +35,10 @@ class Endpoint:
     """
 
     base_url: str
-    api_key: str | None
+    api_key: str | None = field(repr=False)
     connect_s: float
     read_s: float
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     key_header: str | None = None
 
     @property

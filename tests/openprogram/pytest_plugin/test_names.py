@@ -56,6 +56,14 @@ def test_usual_names_read_like_the_test() -> None:
     assert file_stem(["TestRain", "test_coat[lisbon-2]"], distinct=True) == "TestRain.test_coat-lisbon-2"
 
 
+def test_a_secret_among_the_parameters_is_no_part_of_a_name() -> None:
+    token = "ghp_" + "zx4qm81lwt7vbn2kdp9s" * 2
+    one, other = (file_stem([f"test_login[bob-{token}{end}]"], distinct=True) for end in ("a", "b"))
+    assert "test_login-bob-" in one
+    assert "zx4qm81lwt7v" not in one
+    assert one != other, "two tests have two recordings"
+
+
 def test_classes_parameters_and_names_that_differ_in_case_get_files_of_their_own(suite: Suite) -> None:
     source = """
         import asyncio

@@ -368,3 +368,38 @@ def test_a_failure_without_a_removed_secret_says_nothing_of_one(suite: Suite) ->
     assert finished.outcomes == {"failed": 1}, finished
     assert "secret" not in finished.text
     assert "recording ---" not in finished.text
+
+
+def test_a_report_with_the_arguments_of_every_call_on_its_way_shows_no_key_and_no_header(suite: Suite) -> None:
+    source = """
+        import asyncio
+        import pytest
+        from openprogram.providers.api_registry import register_api_provider
+        from openprogram.providers.stream import stream_simple
+        from openprogram.providers.types import Context, Model, SimpleStreamOptions, UserMessage
+
+        KEY = "corp-" + "Zx4Qm81LwT7vBn2K"
+
+        class Failing:
+            async def stream_simple(self, model, context, options=None):
+                raise RuntimeError("the connection is lost")
+                yield
+
+        register_api_provider("failing", Failing())
+
+        @pytest.mark.recording
+        def test_a_call():
+            model = Model(id="m", api="failing", provider="p", headers={"X-Gateway": KEY})
+            options = SimpleStreamOptions(api_key=KEY, headers={"X-Gateway": KEY})
+
+            async def ask():
+                await stream_simple(model, Context(messages=[UserMessage(content="a question")]), options)
+
+            asyncio.run(ask())
+    """
+    suite.write(test_a=source)
+    failed = suite.run("--recording-mode=record", "--junit-xml=report.xml", "--showlocals")
+    assert failed.outcomes == {"failed": 1}, failed
+    assert "a question" in failed.text, "the arguments are shown"
+    assert "Zx4Qm81LwT7vBn2K" not in failed.text.replace('KEY = "corp-" + "Zx4Qm81LwT7vBn2K"', "")
+    assert "corp-Zx4Qm81LwT7vBn2K" not in (suite.folder / "report.xml").read_text()

@@ -30,6 +30,7 @@ from openprogram.providers.types import (
     ToolCall,
 )
 from openprogram.providers.vendors import VENDOR_APIS, Timeouts, VendorProvider, vendor_providers
+from openprogram.providers.vendors.dialect import Endpoint
 from tests.openprogram.providers.vendors.loopback import (
     Loopback,
     Response,
@@ -535,3 +536,10 @@ async def test_headers_of_the_model_and_of_the_call_are_sent(api: str) -> None:
     headers = await sent_headers(api, at, options, {})
     assert (headers["x-model"], headers["x-call"], headers["x-both"]) == ("1", "2", "call")
     assert headers["accept-encoding"] == "identity"
+
+
+def test_an_endpoint_shows_no_credentials() -> None:
+    shown = repr(Endpoint("https://api.example", "a-key", 1.0, 2.0, {"AWS_SECRET_ACCESS_KEY": "another"}))
+    assert "api.example" in shown
+    assert "a-key" not in shown
+    assert "another" not in shown
