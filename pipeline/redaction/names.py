@@ -55,7 +55,7 @@ def _squeeze(name: str) -> str:
 _EXACT: Final = frozenset(_squeeze(name) for name in SECRET_FIELD_NAMES)
 
 #: Ends of a name (without case and separators) that make it a secret: `PGPASSWORD`, `hubtoken`, `clientSecret`.
-_SECRET_ENDS: Final = ("token", "secret", "password", "passwd", "passphrase", "passcode", "apikey", "accesskey")
+_SECRET_ENDS: Final = tuple("token secret password passwd passphrase passcode apikey accesskey secretstring".split())
 #: Last words that do so only as words of their own: `user_pwd`, but not `bypass`.
 _SECRET_WORDS: Final = frozenset(
     {
@@ -68,6 +68,9 @@ _SECRET_WORDS: Final = frozenset(
         "pw",
         "requirepass",
         "masterpass",
+        "storepass",
+        "keypass",
+        "passord",
         "masterauth",
         "passe",
         "passkey",
@@ -75,11 +78,12 @@ _SECRET_WORDS: Final = frozenset(
 )
 #: Words that make a following `key` a credential.
 KEY_OWNERS: Final = frozenset(
-    """access account admin anthropic api app application auth aws azure cipher client consumer crypto datadog
-    decryption deepseek deploy encrypt encryption function gemini github gitlab google groq hmac host
-    huggingface instance integration jwt license livekit mailgun management master mistral openai
-    openrouter pagerduty private project provider root secret sendgrid server service shared sign signing
-    ssh storage stripe subscription sudo symmetric team tls twilio webhook wep wifi wpa write x""".split()
+    """access account admin algolia anthropic api app application auth aws azure cipher client cohere consumer
+    crypto datadog decryption deepgram deepseek deploy elevenlabs encrypt encryption fernet firebase function
+    functions gemini github gitlab google groq hmac host huggingface instance integration jwt kaggle license livekit
+    mailgun management maps master mistral openai openrouter pagerduty perplexity pinecone preshared private project
+    provider root secret sendgrid serpapi server service shared sign signing ssh storage stripe subscription sudo
+    supabase symmetric tavily team tls twilio webhook wep wifi wpa write x""".split()
 ) - {"host", "project", "x", "client", "instance", "team", "write"}
 #: First words that turn the name into a question, a limit or a part of speech: `has_password`, `max_token`.
 _NOT_A_VALUE: Final = frozenset(

@@ -169,6 +169,8 @@ class _Walk:
                         scope.saw(name, redacted)
             elif mode.names and isinstance(item, (dict, bool)):
                 redacted = self.look(item, _SCHEMA, Place.LOOK, name)
+                if place >= Place.STRING and isinstance(redacted, dict):
+                    redacted = self._property(redacted)
             elif isinstance(item, (dict, list)):
                 redacted = self.look(item, _inner(mode, key), place, name)
             elif place is Place.WHOLE:
@@ -179,6 +181,16 @@ class _Walk:
                 new = _members_before(value, key)
                 new[name] = redacted
         return value if new is None else new
+
+    def _property(self, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """The schema of a property that holds a secret: its default may be one that the program took from somewhere."""
+        new = schema
+        for key in _SCHEMA_DATA.intersection(schema):
+            item = schema[key]
+            redacted = self.look(item, _PROTOCOL, Place.NAMED if isinstance(item, str) else Place.NEARBY, key)
+            if redacted is not item:
+                new = {**new, key: redacted}
+        return new
 
     def _list(self, value: list[JsonValue], mode: _Mode, place: Place, key: str) -> list[JsonValue]:
         scope, new, changed = ListScope(key, place), list[JsonValue](), False

@@ -32,7 +32,8 @@ def test_a_value_under_one_of_the_names_goes_whatever_its_type(name: str) -> Non
     "name",
     "clientSecret2 X-Session-Token service_api_key PGPASSWORD db_password user_pwd smtp_pass sshPassphrase masterKey "
     "signing_key private_key SharedAccessKey aws_secret_access_key SECRET_KEY secret_key_base OPENAI_API_KEY HF_TOKEN "
-    "X-Amz-Security-Token csrf_token bearer_token webhook_secret encryption_key storageKey DB_PASSWORD_PROD".split(),
+    "X-Amz-Security-Token csrf_token bearer_token webhook_secret encryption_key storageKey DB_PASSWORD_PROD "
+    "SecretString x-functions-key PresharedKey KAGGLE_KEY GOOGLE_MAPS_KEY storepass passord".split(),
 )
 def test_a_string_under_a_compound_name_goes_and_a_container_is_looked_into(name: str) -> None:
     assert remove_secret_values({name: "any words"}) == {name: SECRET_PLACEHOLDER}
@@ -46,7 +47,7 @@ def test_a_string_under_a_compound_name_goes_and_a_container_is_looked_into(name
     "partition_key sort_key cache_key primary_key idempotency_key key_id private_key_id public_key monkey turkey "
     "keyboard hotkey has_password password_updated_at token_count max_tokens tokens token_type tokenizer eos_token "
     "next_page_token secretary cookie_policy session_id password_file secretKeyRef tokenUrl author bypass compass "
-    "prompt_cache_key".split(),
+    "prompt_cache_key search_key role_key".split(),
 )
 def test_a_name_that_only_sounds_like_one_says_nothing(name: str) -> None:
     assert remove_secret_values({name: "value-2024"}) == {name: "value-2024"}

@@ -114,6 +114,32 @@ def test_a_key_under_properties_is_a_propertys_name_in_tools_and_response_format
     assert remove_secret_values(value) == value
 
 
+def test_the_default_of_a_property_that_holds_a_secret_goes_where_it_looks_like_one() -> None:
+    def tools(example: str) -> JsonValue:
+        token: JsonValue = {"type": "string", "default": example, "const": example, "examples": [example, "eos"]}
+        return {"tools": [{"parameters": {"properties": {"token": token, "page_token": {"default": example}}}}]}
+
+    assert remove_secret_values(tools("Zx4Qm81LwT7v")) == {
+        "tools": [
+            {
+                "parameters": {
+                    "properties": {
+                        "token": {
+                            "type": "string",
+                            "default": SECRET_PLACEHOLDER,
+                            "const": SECRET_PLACEHOLDER,
+                            "examples": [SECRET_PLACEHOLDER, "eos"],
+                        },
+                        "page_token": {"default": "Zx4Qm81LwT7v"},
+                    }
+                }
+            }
+        ]
+    }
+    for word in ("", "changeme", "the token of the account", "${TOKEN}"):
+        assert remove_secret_values(tools(word)) == tools(word)
+
+
 def test_elsewhere_it_is_a_secret_field_and_so_is_a_plain_value_or_an_example_in_a_schema() -> None:
     assert remove_secret_values({"properties": {"password": {"type": "string"}}}) == {
         "properties": {"password": SECRET_PLACEHOLDER}
