@@ -8,11 +8,14 @@ messages).
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, NewType, Protocol, TypeAlias
 
+from pydantic_core import from_json
+
 from openprogram.pipeline.errors import RecordingValueError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue, to_json_text
 from openprogram.pipeline.log.lines import LINE_END, load_payload
 from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
-from openprogram.pipeline.snapshots import Snapshot, is_plain, take_snapshot
+from openprogram.pipeline.plain import PlainLook
+from openprogram.pipeline.snapshots import Snapshot, take_snapshot
 
 __all__ = [
     "CleanBody",
@@ -36,6 +39,8 @@ CleanBody = NewType("CleanBody", tuple[bytes, ...])
 _RESERVED_BYTES: Final = 64
 #: What an entry takes beside what it holds.
 _ENTRY_BYTES: Final = 256
+#: Nested containers up to which no part, wherever it stands, is near MAX_DEPTH.
+_SURELY_NOT_TOO_DEEP: Final = 100
 
 
 class Part(NamedTuple):
@@ -62,13 +67,16 @@ RequestParts: TypeAlias = Iterable[bytes | Part | PartList]
 
 
 class PartCodec(Protocol):
-    """What is needed of a codec to dump parts. `plain_types`: see `is_plain`."""
+    """What is needed of a codec to dump parts. `plain_types`: see `PlainLook`."""
 
     @property
     def plain_types(self) -> frozenset[type]: ...
 
-    def key(self, part: Part) -> bytes | None:
-        """Bytes that are equal for two parts only where their dumps are equal, or None where there is doubt."""
+    def text(self, part: Part) -> bytes | None:
+        """The JSON text of a plain part: that of its dump, and of no other dump. None where there is doubt.
+
+        Numbers may be spelled in another way than elsewhere. No other thread has a turn meanwhile.
+        """
         ...
 
     def dump_part(self, part: Part) -> JsonValue:
@@ -76,13 +84,21 @@ class PartCodec(Protocol):
         ...
 
 
+#: By which a part is known: its name, and its JSON text.
+PartKey: TypeAlias = tuple[str, bytes]
+
+
 class DumpedPart(NamedTuple):
-    """A part that the memo doesn't know, with its value. `snapshot`: of its source, taken before it was dumped."""
+    """A part that the memo doesn't know, with its value. `snapshot`: of its source, taken before it was dumped.
+
+    `text`: the JSON text of the value where it is known already.
+    """
 
     part: Part
-    key: bytes | None
+    key: PartKey | None
     snapshot: Snapshot | None
     value: JsonValue
+    text: bytes | None = None
 
 
 class DumpedList(NamedTuple):
@@ -117,7 +133,7 @@ class PartMemo:
         found: KnownPart | None = self._get((part.name, id(part.source)))
         return found if found is not None and found.source is part.source else None
 
-    def find_equal(self, key: bytes) -> CleanPart | None:
+    def find_equal(self, key: PartKey) -> CleanPart | None:
         """The clean part of an equal source."""
         found: CleanPart | None = self._get(key)
         return found
@@ -127,11 +143,11 @@ class PartMemo:
         found: KnownList | None = self._get((name, "list", id(sources[0]))) if sources else None
         return found if found is not None and found.items[0].source is sources[0] else None
 
-    def keep(self, part: Part, key: bytes | None, known: KnownPart) -> None:
+    def keep(self, part: Part, key: PartKey | None, known: KnownPart) -> None:
         """Remember what became of a part whose source had that key."""
         clean = known.clean
         if key is not None:
-            self._put(key, clean, _ENTRY_BYTES + len(key) + clean.size)
+            self._put(key, clean, _ENTRY_BYTES + len(key[1]) + clean.size)
         if part.position is None:
             self._put((part.name, id(part.source)), known, _ENTRY_BYTES + known.size)
 
@@ -175,7 +191,7 @@ def _dump_list(part: PartList, memo: PartMemo, codec: PartCodec) -> DumpedList:
     if known is not None and known.begins(part.sources):
         begun = len(known.items)
         behind = (Part(part.name, part.sources[at], at) for at in range(begun, len(part.sources)))
-        return DumpedList(part.name, known, [_dump_part(item, memo, codec) for item in behind])
+        return DumpedList(part.name, known, [_dump_part(item, memo, codec, is_kept=True) for item in behind])
     # An item was changed, taken out or put in between: those that are still as they were need no more than a look.
     by_object = {id(item.source): item for item in known.items} if known is not None else {}
     items: list[DumpedPart | KnownPart] = []
@@ -189,45 +205,64 @@ def _dump_list(part: PartList, memo: PartMemo, codec: PartCodec) -> DumpedList:
 
 
 def _dump_part(part: Part, memo: PartMemo, codec: PartCodec, *, is_kept: bool = False) -> KnownPart | DumpedPart:
-    """`is_kept`: the caller gave this very object before."""
-    # A key only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
-    is_known_type = is_plain(part.source, codec.plain_types)
-    key = codec.key(part) if is_known_type else None
-    if key is not None and (clean := memo.find_equal(key)) is not None:
-        # Whoever makes a new object of the same content for each request will not send this one again.
-        known = KnownPart(part.source, _snapshot_of(part, key, codec) if is_kept else None, clean)
-        memo.keep(part, None, known)
-        return known
+    """`is_kept`: the caller gave this very object before, or stands by the objects that he gave."""
+    # A text only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
+    look = PlainLook(part.source, codec.plain_types)
+    if not look.is_plain:
+        return DumpedPart(part, None, None, codec.dump_part(part))
+    # Whoever makes a new object of the same content for each request will not send this one again: no snapshot.
+    if not is_kept and (clean := _find_equal(part, codec.text(part), memo)) is not None:
+        return _known(part, None, clean, memo)
     # Another thread may change the source at any time. What is remembered of it has to be of one and the same state.
-    snapshot = take_snapshot(part.source) if is_known_type else None
-    value = codec.dump_part(part)
-    if key is not None and codec.key(part._replace(source=value)) != key:
-        key = None
-    if snapshot is not None and not snapshot.is_current():
-        snapshot = None
-    return DumpedPart(part, key, snapshot, value)
-
-
-def _snapshot_of(part: Part, key: bytes, codec: PartCodec) -> Snapshot | None:
-    """A snapshot of the source as long as it has that key."""
     snapshot = take_snapshot(part.source)
-    return snapshot if snapshot is not None and codec.key(part) == key and snapshot.is_current() else None
+    text = codec.text(part)
+    if (clean := _find_equal(part, text, memo)) is not None:
+        return _known(part, _if_current(snapshot), clean, memo)
+    dumped = _dump_text(part, look, text) or DumpedPart(part, None, None, codec.dump_part(part))
+    return dumped._replace(snapshot=_if_current(snapshot))
 
 
-def clean_part(value: JsonValue, count: int, stamps: frozenset[str]) -> CleanPart:
-    """The text of a redacted value. `stamps`: keys of its own whose integers are not compared; the first counts."""
+def _find_equal(part: Part, text: bytes | None, memo: PartMemo) -> CleanPart | None:
+    return None if text is None else memo.find_equal((part.name, text))
+
+
+def _known(part: Part, snapshot: Snapshot | None, clean: CleanPart, memo: PartMemo) -> KnownPart:
+    known = KnownPart(part.source, snapshot, clean)
+    memo.keep(part, None, known)
+    return known
+
+
+def _if_current(snapshot: Snapshot | None) -> Snapshot | None:
+    return snapshot if snapshot is not None and snapshot.is_current() else None
+
+
+def _dump_text(part: Part, look: PlainLook, text: bytes | None) -> DumpedPart | None:
+    """What the text says. None where that is not sure, and where the dump would refuse it, and say what and where."""
+    if text is None or look.depth > _SURELY_NOT_TOO_DEEP:
+        return None
+    try:
+        value = from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return DumpedPart(part, (part.name, text), None, value, text if look.is_spelled_alike else None)
+
+
+def clean_part(value: JsonValue, count: int, stamps: frozenset[str], text: bytes | None = None) -> CleanPart:
+    """A redacted value. `stamps`: keys of its own whose integers are not compared; the first counts. `text`: its text.
+
+    Raises NotJson: a number has more digits than can be written.
+    """
+    text = to_json_text(value) if text is None else text
     name = next((key for key in stamps if isinstance(value, dict) and type(value.get(key)) is int), None)
     if name is None or not isinstance(value, dict):
-        return CleanPart(to_json_text(value), b"", b"", count)
+        return CleanPart(text, b"", b"", count)
     members = list(value.items())
-    at = list(value).index(name)
-    before, after = _members(members[:at]), _members(members[at + 1 :])
-    head = b"{" + before + (b"," if before else b"") + to_json_text(name) + b":"
-    return CleanPart(head, to_json_text(value[name]), (b"," if after else b"") + after + b"}", count)
-
-
-def _members(members: list[tuple[str, JsonValue]]) -> bytes:
-    return to_json_text(dict(members))[1:-1] if members else b""
+    behind = dict(members[list(value).index(name) + 1 :])
+    stamp = to_json_text(value[name])
+    tail = b"," + to_json_text(behind)[1:] if behind else b"}"
+    if not text.endswith(stamp + tail):  # escaped throughout, for a lone surrogate that stands before
+        return CleanPart(text, b"", b"", count)
+    return CleanPart(text[: -len(stamp + tail)], stamp, tail, count)
 
 
 class RequestText:

@@ -11,7 +11,7 @@ from itertools import chain
 from operator import is_
 from typing import Any, Final, Self
 
-__all__ = ["Snapshot", "is_plain", "take_snapshot"]
+__all__ = ["Snapshot", "take_snapshot"]
 
 _ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 
@@ -19,14 +19,16 @@ _ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 class Snapshot:
     """What the containers of a value referred to. It holds them, so that no other object can take their identity."""
 
-    __slots__ = ("_containers", "_dicts", "_keys", "_referents", "_sized", "_sizes")
+    __slots__ = ("_containers", "_dicts", "_empty", "_keys", "_referents", "_sized", "_sizes")
 
     def __init__(self, models: list[Any], sized: list[Any], referents: list[Any]) -> None:
-        self._containers = [*models, *sized]
+        self._empty = [container for container in sized if not container]  # nearly every model has a dict for more
+        filled = [container for container in sized if container]
+        self._containers = [*models, *filled]
         self._referents = referents
         # Where one container ends and the next begins, and what a dict calls its members, referents don't say.
-        self._sized, self._sizes = sized, list(map(len, sized))
-        self._dicts = [container for container in sized if type(container) is dict]
+        self._sized, self._sizes = filled, list(map(len, filled))
+        self._dicts = [container for container in filled if type(container) is dict]
         self._keys = list(chain.from_iterable(self._dicts))
 
     @classmethod
@@ -52,19 +54,10 @@ class Snapshot:
         return (
             len(found) == len(self._referents)
             and all(map(is_, found, self._referents))
+            and not any(self._empty)
             and self._sizes == list(map(len, self._sized))
             and self._keys == list(chain.from_iterable(self._dicts))
         )
-
-
-def is_plain(value: Any, plain: frozenset[type]) -> bool:
-    """Whether it is made of lists, dicts with string keys, what JSON has, and pydantic models of the types in `plain`:
-    those whose dump depends on their fields alone.
-    """
-    try:
-        return _is_plain(value, plain)
-    except RecursionError:
-        return False
 
 
 def take_snapshot(value: Any) -> Snapshot | None:
@@ -77,27 +70,6 @@ def take_snapshot(value: Any) -> Snapshot | None:
     if not _are_all_listed(models, of_models) or not _are_same_objects(of_sized, members):
         return None
     return Snapshot(models, sized, of_models + of_sized)
-
-
-def _is_plain(value: Any, plain: frozenset[type]) -> bool:
-    kind = type(value)
-    items = value
-    if kind in plain:
-        extra = value.__pydantic_extra__
-        if extra and not _is_plain(extra, plain):
-            return False
-        items = value.__dict__.values()
-    elif kind is dict:
-        for key in value:
-            if type(key) is not str:
-                return False
-        items = value.values()
-    elif kind is not list:
-        return kind in _ATOMS
-    for item in items:  # noqa: SIM110 -- no generator: this runs for every value of every new message
-        if type(item) not in _ATOMS and not _is_plain(item, plain):
-            return False
-    return True
 
 
 def _collect(value: Any, models: list[Any], sized: list[Any], members: list[Any]) -> None:

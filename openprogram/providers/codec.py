@@ -89,15 +89,15 @@ class ProviderRequestCodec:
             *(b',"options":', Part("options", recorded), b"}"),
         ]
 
-    def key(self, part: Part) -> bytes | None:
-        """Bytes that tell a part from every other, or None where there is doubt."""
+    def text(self, part: Part) -> bytes | None:
+        """The JSON text of a plain part: that of its dump, and of no other dump. None where there is doubt."""
         try:
             # Bytes as the dump has them: as text, they would be taken for a text that reads the same.
             text = to_json(part.source, inf_nan_mode="constants", bytes_mode="base64", serialize_as_any=True)
         except (PydanticSerializationError, ValueError, RecursionError):
             return None  # whether it can be recorded, and what is wrong with it, the dump finds out
         # Lone surrogates in keys become U+FFFD here, each the same.
-        return None if _REPLACEMENT in text else part.name.encode() + b":" + text
+        return text if text.isascii() or _REPLACEMENT not in text else None
 
     def dump_part(self, part: Part) -> JsonValue:
         """The part as a JSON value. Raises NotJson, naming the field of the request."""

@@ -177,7 +177,7 @@ class _Walk:
                 redacted = self._remove(item)
             if new is not None:
                 new[name] = redacted
-            elif redacted is not item or name is not key:
+            elif redacted is not item or name != key:
                 new = _members_before(value, key)
                 new[name] = redacted
         return value if new is None else new

@@ -53,11 +53,13 @@ def _clean(part: DumpedPart | KnownPart, memo: PartMemo) -> KnownPart:
         return part
     # Under its name, as it stands in the request: that a tool's schema is one shows in the key above it.
     name = part.part.name
-    redacted = redact({name: part.value})
+    value = {name: part.value}
+    redacted = redact(value)
     assert isinstance(redacted.value, dict)
+    text = part.text if redacted.value is value else None
     stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
     try:
-        clean = clean_part(redacted.value[name], redacted.count, stamps)
+        clean = clean_part(redacted.value[name], redacted.count, stamps, text)
     except NotJson as error:
         position = part.part.position
         raise refusal(error, name if position is None else join_path(name, position)) from None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, field_serializer
 
 from openprogram.pipeline.errors import RecordingValueError, ReplayMismatch
-from openprogram.pipeline.json_value import JsonValue
+from openprogram.pipeline.json_value import JsonValue, to_json_text
 from openprogram.pipeline.redaction import remove_secret_values
-from openprogram.pipeline.request_parts import DumpedList, DumpedPart, Part, PartMemo
+from openprogram.pipeline.request_parts import DumpedList, DumpedPart, Part, PartMemo, clean_part
 from openprogram.pipeline.stages.normalize import normalized
 from openprogram.pipeline.stages.redact import clean_request
 from openprogram.providers.codec import ProviderRequestCodec
@@ -32,7 +32,7 @@ from openprogram.providers.types import (
     ToolResultMessage,
     UserMessage,
 )
-from tests.pipeline.requests import CODEC, MODEL, clean, contexts, options
+from tests.pipeline.requests import CODEC, MODEL, clean, contexts, messages, options
 
 
 @given(st.lists(st.tuples(contexts, options), min_size=1, max_size=4))
@@ -170,11 +170,11 @@ class Interrupted(ProviderRequestCodec):
     def __init__(self, turn: int, change: Callable[[], object]) -> None:
         self._turns_left, self._change = turn, change
 
-    def key(self, part: Part) -> bytes | None:
+    def text(self, part: Part) -> bytes | None:
         self._turn(part)
-        key = super().key(part)
+        text = super().text(part)
         self._turn(part)
-        return key
+        return text
 
     def dump_part(self, part: Part) -> JsonValue:
         self._turn(part)
@@ -192,8 +192,9 @@ class Interrupted(ProviderRequestCodec):
 @pytest.mark.parametrize("turn", range(6))
 @pytest.mark.parametrize("seen", ["nothing", "the object", "the content", "both"])
 @pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("then", [("new", "old", "zero"), ("old", "new", "zero")])
 def test_a_message_that_changes_while_it_is_dumped_leaves_nothing_wrong_in_memory(
-    turn: int, seen: str, held: bool
+    turn: int, seen: str, held: bool, then: tuple[str, ...]
 ) -> None:
     def message(text: str) -> UserMessage:
         return UserMessage.model_construct(content=[TextContent(text=text)])
@@ -210,7 +211,7 @@ def test_a_message_that_changes_while_it_is_dumped_leaves_nothing_wrong_in_memor
     changing.content[0].text = "old"  # type: ignore[union-attr]
     codec = Interrupted(turn, lambda: setattr(changing.content[0], "text", "new"))
     clean_request(normalized((MODEL, Context.model_construct(messages=[changing]), None), codec, memo), memo)
-    for text in ("new", "old", "zero"):
+    for text in then:
         if held:
             changing.content[0].text = text  # type: ignore[union-attr]
         asked(changing)
@@ -351,3 +352,50 @@ def test_a_secret_in_the_path_of_a_value_that_is_refused_is_not_shown() -> None:
         clean(Context(), StreamOptions(metadata={secret: math.nan}), PartMemo())
     assert secret not in str(failure.value)
     assert failure.value.field_path.startswith("options.metadata")
+
+
+@pytest.mark.parametrize("text", ["plain", "\ud800 escaped"])
+@pytest.mark.parametrize("behind", [{}, {"note": "é"}])
+def test_the_stamp_of_a_message_is_told_from_its_neighbours_and_the_text_is_whole(
+    text: str, behind: dict[str, JsonValue]
+) -> None:
+    value: dict[str, JsonValue] = {"timestamp": "no integer", "content": text, "at": 5, **behind}
+    part = clean_part(value, 0, frozenset({"timestamp", "at"}))
+    assert part.text == to_json_text(value)
+    if text == "plain":
+        assert part.stamp == b"5"
+        assert clean_part(value, 0, frozenset({"at"}), to_json_text(value)) == part
+
+
+@given(messages)
+def test_a_message_is_written_as_its_redacted_dump_letter_for_letter(message: Message) -> None:
+    context = Context.model_construct(messages=[message])
+    whole = remove_secret_values(CODEC.dump((MODEL, context, None)))
+    assert b"".join(clean(context, None, PartMemo()).body()) == to_json_text(whole) + b"\n"
+
+
+@pytest.mark.parametrize("number", [3.6e-05, 1e-05, 1e16, 1.5e300])
+def test_a_number_is_spelled_as_ever_whoever_made_the_text(number: float) -> None:
+    message = _result(number)
+    text = b"".join(clean(Context(messages=[message]), None, PartMemo()).body())
+    assert b'"details":{"value":' + repr(number).encode() + b"}" in text
+
+
+def test_a_message_that_is_nested_too_deep_is_refused() -> None:
+    value: list[object] = []
+    for _ in range(130):
+        value = [value]
+    with pytest.raises(RecordingValueError, match="nested deeper than 128 levels"):
+        clean(Context(messages=[_result(value)]), None, PartMemo())
+
+
+def test_a_message_that_becomes_one_of_known_content_while_it_is_dumped_leaves_nothing_wrong_in_memory() -> None:
+    memo, changing = PartMemo(), UserMessage(content="first")
+    for message in (UserMessage(content="old"), changing):
+        clean(Context.model_construct(messages=[message]), None, memo)
+    before, context = "before", Context.model_construct(messages=[changing])
+    changing.content = before
+    codec = Interrupted(0, lambda: setattr(changing, "content", "old"))
+    clean_request(normalized((MODEL, context, None), codec, memo), memo)
+    changing.content = before
+    assert clean(context, None, memo).value()["context"]["messages"][0]["content"] == "before"

@@ -139,9 +139,9 @@ def test_parts_of_a_request_have_the_same_key_only_where_their_dumps_are_equal()
     parts = [_options_part({"value": value}) for value in values]
     for one in parts:
         for other in parts:
-            if REQUESTS.key(one) == REQUESTS.key(other):
+            if REQUESTS.text(one) == REQUESTS.text(other):
                 assert repr(REQUESTS.dump_part(one)) == repr(REQUESTS.dump_part(other))
-    assert REQUESTS.key(parts[0]) is not None
+    assert REQUESTS.text(parts[0]) is not None
 
 
 def _options_part(metadata: dict[str, Any]) -> Part:
