@@ -350,7 +350,7 @@ class ArgumentsScanner:
             self._kept += length
         else:
             self._flush()
-            self._pieces.append(Piece(length, new))
+            self._pieces.append((length, new))
 
     def _drop(self, length: int) -> None:
         if length:
@@ -362,7 +362,7 @@ class ArgumentsScanner:
 
     def _flush(self) -> None:
         if self._kept:
-            self._pieces.append(Piece(self._kept, None))
+            self._pieces.append((self._kept, None))
             self._kept = 0
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
-from openprogram.pipeline.redaction.lines import TELLING, lone_line
+from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
 from openprogram.pipeline.redaction.spans import Span
@@ -43,7 +43,12 @@ def _password_option(reader: Reader, start: int, end: int) -> Span | None:
     """`sshpass -p …`, `redis-cli -a …`: a short option of a tool that takes a password there."""
     command = reader.context(start, 80)
     option = reader.text[end - 1]
-    if option == "a" and (tool := _HTTPIE.search(command)) and not _END_OF_COMMAND.search(command, tool.end()):
+    if (
+        option == "a"
+        and ("http" in command or "xh" in command)
+        and (tool := _HTTPIE.search(command))
+        and not _END_OF_COMMAND.search(command, tool.end())
+    ):
         return _user_option(reader, start + 1, end)
     tool = (_OPENSSL if option in "kK" else _LOGIN_TOOLS).search(command)
     if tool is None or _END_OF_COMMAND.search(command, tool.end()):
@@ -57,7 +62,8 @@ def _password_option(reader: Reader, start: int, end: int) -> Span | None:
 
 def _openssl_password(reader: Reader, start: int, end: int) -> Span | None:
     """`openssl enc -pass pass:…`: what follows is the password, whatever it looks like."""
-    if _OPENSSL.search(reader.context(start, 160)) is None:
+    command = reader.context(start, 160)
+    if "openssl" not in command or _OPENSSL.search(command) is None:
         return None
     return read_value(reader, end, Proof.PLACE, Style())
 
@@ -117,7 +123,7 @@ _DECODE_END: Final = re.compile(r"[a-z; ]*")
 
 def _decoded_output(reader: Reader, start: int, end: int) -> Span | None:
     """What `… secret … | base64 -d` printed on the next line."""
-    if TELLING.search(reader.context(start, 128)) is None:
+    if not tells(reader.context(start, 128)):
         return None
     index = reader.run(_DECODE_END, end, 8)
     return lone_line(reader, index + 1, Proof.NAMED) if reader.char(index) == "\n" else None
@@ -135,7 +141,7 @@ def _command_output(reader: Reader, start: int, end: int) -> Span | None:
         return None
     stop = reader.run(_COMMAND, end, 160)
     command = reader.text[end:stop]
-    if reader.char(stop) != "\n" or not TELLING.search(command) or not _PRINTS.search(command):
+    if reader.char(stop) != "\n" or not tells(command) or not _PRINTS.search(command):
         return None
     return lone_line(reader, stop + 1, Proof.NEARBY)
 
@@ -168,6 +174,9 @@ def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
         index += 1
     return read_value(reader, index, Proof.NAMED, Style())
 
+
+#: Behind a port, no two fields and a password.
+_NO_USER: Final = r"[^\s:\"'`\\$<{\[@]{0,63}+(?:[\s\"'`\\$<{@]|:[^\s:\"'`\\$<{\[@]{0,63}+[\s\"'`\\$<{@])"
 
 COMMAND_RULES: Final = (
     context_rule("user-option", "curl -u ann:Zx4Qm81Lw https://h.example", "-u¦--user¦--proxy-user¦-U", _user_option),
@@ -224,6 +233,7 @@ COMMAND_RULES: Final = (
         "db.example:5432:app:ann:Zx4Qm81Lw",
         ":5432:",
         _pgpass,
+        unless=_NO_USER,
         source="https://www.postgresql.org/docs/current/libpq-pgpass.html",
     ),
     context_rule(

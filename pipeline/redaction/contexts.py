@@ -5,7 +5,7 @@ from typing import Final
 
 from openprogram.pipeline.redaction.fields import after_name
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
-from openprogram.pipeline.redaction.lines import TELLING, lone_line
+from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.prose import DULL_PROSE
 from openprogram.pipeline.redaction.reader import Reader
@@ -60,7 +60,7 @@ def _table_cell(reader: Reader, start: int, end: int) -> Span | None:
         return None
     if stop - index < WINDOW and reader.char(reader.run(_BLANKS, stop, 64)) not in ("|", "\n", ""):
         return None
-    if TELLING.search(reader.context(index, 256)) is None:
+    if not tells(reader.context(index, 256)):
         return None
     return Span(index, index, _REST_OF_CELL)
 

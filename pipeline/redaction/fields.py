@@ -5,6 +5,7 @@ and value says how much the value itself must look like a secret. Names never wa
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from openprogram.pipeline.redaction.gaps import Gap, read_gap
@@ -59,9 +60,14 @@ _NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&bBrRuUfF@$A-Za-z0-9_-]"""
 _DULL_WORD: Final = r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})"
 
 
+#: A separator and what is no value: a comparison, or what begins as a path, a tag or a template does.
+_NO_VALUE: Final = r"={2,3}[AC-EG-QSTV-Zac-eg-qstv-z0-9]|= ?[/<{]"
+
+
 def _unless(name: str) -> str:
     """Behind `name`: the word goes on, or the name ends and nothing that leads to a value follows."""
-    return ("" if name[0] in "pacs" else "[A-Za-z]|") + _REST_OF_NAME + _NO_GAP
+    no_value = _NO_VALUE if name == "cookie" else rf"{_NO_VALUE}|: ?[/<{{]"
+    return ("" if name[0] in "pacs" else "[A-Za-z]|") + rf"{_REST_OF_NAME}(?:{_NO_GAP}|{no_value})"
 
 
 def _dull() -> str:
@@ -125,9 +131,12 @@ def _read_named(reader: Reader, start: int, end: int) -> Span | None:
         before = reader.before(start, 64)
         left = len(before.rstrip(_NAME_CHARACTERS))
         begin, lead = start - len(before) + left, before[left - 1 : left]
-    dull = _DULL_BEHIND_COOKIE if text[end - 1] in "eE" else _DULL
-    if lead not in _ENCODED_LEADS and dull.match(text, name_end):
-        return None
+    if lead not in _ENCODED_LEADS:
+        if text[end - 1] in "eE":
+            if _DULL_BEHIND_COOKIE.match(text, name_end):
+                return None
+        elif (begin < start or start <= reader.floor or after == "-") and _DULL.match(text, name_end):
+            return None  # `_PASSED` has seen to where the name stands alone
     name = text[begin:name_end]
     if lead == "%" and (code := _PERCENT_CODE.match(name)):
         name, lead = name[code.end() :], "?"
@@ -150,7 +159,7 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
         and not (gap.quote or gap.encoded)
         and not (name[-1:] in "eE" and name.lower().endswith("cookie"))
     ):
-        proof = _proof(gap, name, lead, secrecy)
+        proof = _plain_proof(gap.text, name, lead, secrecy)
         span = read_value(reader, gap.end, proof, PARAMETER if lead in _PARAMETER_LEADS else BARE)
         return span or (None if gap.sep == "=" else _annotated(reader, gap.end, proof))
     if not gap.sep and not gap.quote:
@@ -178,6 +187,13 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
 
 
 def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Span | None:
+    if gap.text == " ":
+        if reader.text[gap.end : gap.end + 1] == "{" and reader.literal(gap.end, _ACCESSORS):
+            gap = read_gap(reader, gap.end + len(_ACCESSORS) - 2) or gap
+            return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote)) if gap.quote else None
+        if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
+            return None  # a source of the password, in the way of openssl
+        return value_in_prose(reader, gap.end, name, secrecy)
     if gap.newline and (gap.close or gap.text.strip(" ")) and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
     if gap.close:
@@ -190,9 +206,6 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
         return None
     if not gap.text:
         return None
-    if gap.text == " " and reader.literal(gap.end, _ACCESSORS):
-        gap = read_gap(reader, gap.end + len(_ACCESSORS) - 2) or gap
-        return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote)) if gap.quote else None
     if gap.newline and not _SEPARATORS.isdisjoint(_line_before(reader, index)):
         return _column(reader, index)
     if gap.newline:
@@ -201,6 +214,12 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
     if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
         return None  # a source of the password, in the way of openssl
     return value_in_prose(reader, gap.end, name, secrecy)
+
+
+@lru_cache(maxsize=1024)
+def _plain_proof(separator: str, name: str, lead: str, secrecy: Secrecy) -> Proof:
+    """The proof behind a plain gap: the same few names come again and again."""
+    return _proof(Gap(0, separator, "", separator.strip(), "", "", 0, encoded=False), name, lead, secrecy)
 
 
 def _proof(gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Proof:

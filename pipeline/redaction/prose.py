@@ -1,7 +1,8 @@
 """A value near its name in prose or output: `the password is …`, `pass …`, `--token …`, a line of its own below."""
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import Proof
@@ -32,6 +33,11 @@ _LEADING: Final = _CONNECTORS | _GIVEN | _REFUSED
 LEADING_WORDS: Final = _LEADING | {"value", "val", "content"}
 #: So many of such words in a row are followed.
 _MAX_LEADS: Final = 6
+#: Words with nothing but blanks behind each, or backslashes too, and then a character of no gap and no placeholder.
+_PLAIN_WORDS: Final = re.compile(
+    r"""(?:[^\W\d_]{1,15}+\s{1,40}+\\{0,6}+(?=[^\s"'`\\:=>,;|(\[\])：%&bBrRuUfF@$]|[bBrRuUfF@$][^"'\[])){1,"""
+    rf"{_MAX_LEADS}}}+"
+)
 
 
 def _dull_words() -> str:
@@ -55,31 +61,63 @@ DULL_PROSE: Final = re.compile(_dull_words())
 _SAYS_WHICH: Final = frozenset({":", "=", "："})
 
 
+class _Lead(NamedTuple):
+    """What the words said that lead from a name to its value. `expected`: whatever word comes next: "for bob"."""
+
+    proof: Proof
+    expected: bool = False
+    given: bool = False
+    refused: bool = False
+
+    def behind(self, word: str, *, certain: bool) -> "_Lead | None":
+        """What is said with one more word, in small letters, or None where it doesn't lead on."""
+        if word not in _LEADING and not (self.expected and word):
+            return None
+        proof, given = self.proof, self.given or word in _GIVEN
+        if word in _VERBS and not given and proof is Proof.NEARBY and certain:
+            proof = Proof.NAMED
+        return _Lead(proof, word in _OF, given, self.refused or word in _REFUSED)
+
+    def behind_blanks(self) -> "_Lead":
+        """What is said where the value, or one more word, follows."""
+        return self._replace(proof=Proof.NEARBY) if self.refused and self.proof is Proof.NAMED else self
+
+
+@lru_cache(maxsize=1024)
+def _follow(words: str, lead: _Lead, certain: bool) -> tuple[_Lead, int, int]:  # noqa: FBT001  # a cache's key
+    """What `words`, _MAX_LEADS at most, lead to; how many of them do, and how many characters are left of the rest."""
+    words = words.replace("\\", " ")
+    for count, word in enumerate(words.lower().split()):
+        following = lead.behind(word, certain=certain)
+        if following is None:
+            return lead, count, len(words.split(maxsplit=count)[count])
+        lead = following.behind_blanks()
+    return lead, len(words.split()), 0
+
+
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
     proof = Proof.NAMED if name.startswith("--") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
-    expected = given = refused = False  # `expected`: whatever word comes next: "for bob"
-    for _ in range(_MAX_LEADS):
+    certain, lead, count, rest = secrecy >= Secrecy.STRING, _Lead(proof), 0, 0
+    if words := _PLAIN_WORDS.match(reader.text, index):
+        lead, count, rest = _follow(words[0], lead, certain)
+        reader.hold = index = words.end() - rest
+    while not rest and count < _MAX_LEADS:
         end = reader.run(_WORD, index, 16)
-        word = reader.text[index:end].lower()
-        if word not in _LEADING and not (expected and word):
+        following = lead.behind(reader.text[index:end].lower(), certain=certain)
+        if following is None:
             break
-        expected = word in _OF
-        given = given or word in _GIVEN
-        refused = refused or word in _REFUSED
-        if word in _VERBS and not given and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
-            proof = Proof.NAMED
         gap = read_gap(reader, end)
         if gap is None or gap.end == end or gap.close:
             return None
-        if refused and proof is Proof.NAMED:
-            proof = Proof.NEARBY
+        lead = following.behind_blanks()
         if gap.sep or gap.quote:
-            if given and gap.sep in _SAYS_WHICH and proof is Proof.NEARBY and secrecy >= Secrecy.STRING:
+            proof = lead.proof
+            if lead.given and gap.sep in _SAYS_WHICH and proof is Proof.NEARBY and certain:
                 proof = Proof.NAMED
             return read_value(reader, gap.end, proof, Style(quote=gap.quote, slashes=gap.slashes))
-        index = gap.end
-    return read_value(reader, index, proof, BARE, scheme=False)
+        index, count = gap.end, count + 1
+    return read_value(reader, index, lead.proof, BARE, scheme=False)
 
 
 def value_behind_aside(reader: Reader, index: int) -> Span | None:

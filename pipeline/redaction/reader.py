@@ -35,14 +35,16 @@ class Reader:
 
     `floor`: index after the last placeholder, where a virtual `]` stands to the left; -1 where there is none.
     `hold`: where the text that the running rule may remove begins; what stands before it needs not wait.
+    `run_on`: the run that the end of the text cut short: its pattern, that end, and where it ends at the latest.
     """
 
-    __slots__ = ("closed", "end", "floor", "hold", "past", "text")
+    __slots__ = ("closed", "end", "floor", "hold", "past", "run_on", "text")
 
     def __init__(self, text: str = "", *, closed: bool = False) -> None:
         self.text, self.end, self.closed = text, len(text), closed
         self.floor, self.hold = -1, len(text)
         self.past = ""  # redacted text that ends at `floor`
+        self.run_on: tuple[re.Pattern[str], int, int] | None = None
 
     def char(self, index: int) -> str:
         """The character at `index`, or "" where the text has ended. Raises NeedMore, Stop."""
@@ -78,6 +80,7 @@ class Reader:
             if end >= self.end:
                 if self.closed:
                     return end
+                self.run_on = pattern, end, stop
                 raise NeedMore
             if self.text[end] != "[":
                 return end
@@ -86,6 +89,13 @@ class Reader:
             if not brackets:
                 return end
             start = end + 1
+
+    def runs_on(self) -> bool:
+        """Whether the new end of the text cuts `run_on` short too, so that the rule that asked for it still waits."""
+        assert self.run_on is not None
+        pattern, start, stop = self.run_on
+        match = pattern.match(self.text, start, stop)
+        return match is not None and match.end() == self.end < stop
 
     def literal(self, index: int, literal: str) -> bool:
         """Whether `literal` stands at `index`. Raises NeedMore."""

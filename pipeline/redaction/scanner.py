@@ -5,27 +5,25 @@ are taken in the order of their anchors, and a rule either answers from characte
 Work is linear: nothing is searched twice but LEFT_CONTEXT characters a piece and what waits, which is bounded.
 """
 
-from typing import Final, NamedTuple
+import re
+from typing import Final
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_SUFFIX, Search, first_start, open_trigger, search_of
+from openprogram.pipeline.redaction.search import MAX_LITERAL, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
 _KEPT: Final = LEFT_CONTEXT + 64
-
+#: So much more is kept before it is cut off at once.
+_SLACK: Final = 512
 
 _START: Final = search_of("")
 
-
-class Piece(NamedTuple):
-    """The next `length` characters of the text are decided: they stay (`new` is None), or become `new`."""
-
-    length: int
-    new: str | None
+#: The next so many characters of the text are decided: they stay (None), or become the string.
+Piece = tuple[int, str | None]
 
 
 class Scanner:
@@ -39,6 +37,7 @@ class Scanner:
         self._swallow: Swallow | None = None
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
+        self._ahead: re.Match[str] | None = None  # what was found last, for a search from before it
         self._use(_START)
         self.count = 0
 
@@ -46,15 +45,17 @@ class Scanner:
         """`text` goes on. Returns the pieces decided by it."""
         reader = self._reader
         cut = min(self._position, self._decided) - _KEPT
-        if cut > 0:
-            reader.text = reader.text[cut:] + text
+        if cut > _SLACK:
+            reader.text = reader.text[cut:]
             self._position -= cut
             self._decided -= cut
             reader.floor = max(reader.floor - cut, -1)
-        else:
-            reader.text += text
+            reader.run_on = None  # its places are those of before
+        reader.text += text
         reader.end = len(reader.text)
-        self._use(search_of(reader.text))
+        if reader.run_on is not None and self._decided >= reader.hold and reader.runs_on():
+            return []
+        self._look_again()
         return self._advance()
 
     def scan(self, text: str, search: Search | None = None, position: int = 0) -> list[Piece]:
@@ -67,6 +68,7 @@ class Scanner:
     def close(self) -> list[Piece]:
         """The text has ended: everything is decided."""
         self._reader.closed = True
+        self._look_again()
         return self._advance()
 
     @property
@@ -79,42 +81,59 @@ class Scanner:
         """After `close()`: the placeholder of a secret without a character, an empty string that goes all the same."""
         return self._owed or ""
 
+    def _look_again(self) -> None:
+        """More of the text is there than when it was searched last."""
+        self._reader.run_on = self._ahead = None
+        self._use(search_of(self._reader.text[max(self._position - MAX_LITERAL, 0) :]))
+
     def _use(self, search: Search) -> None:
         self._search, self._rows = search, search.rows
 
     def _advance(self) -> list[Piece]:
-        _reader, pieces = self._reader, list[Piece]()
+        reader, pieces = self._reader, list[Piece]()
+        if self._opening is not None and not self._open(pieces):
+            return pieces
         while True:
-            if self._swallow is not None and not self._go_on(pieces):
-                return pieces
+            if self._swallow is not None:
+                end, ended = self._swallow(reader, self._decided)
+                self._drop(pieces, end)
+                if not ended:
+                    return pieces
+                self._swallow = None
             span = self._next(pieces)
             if span is None:
                 return pieces
             self._begin(span, pieces)
 
+    def _open(self, pieces: list[Piece]) -> bool:
+        """Try the rule for the start of the text. Whether it has answered."""
+        assert self._opening is not None
+        self._reader.hold = 0
+        try:
+            span = self._opening(self._reader, 0, 0)
+        except NeedMore:
+            return False
+        except Stop:
+            span = None
+        self._opening = None
+        if span is not None:
+            self._begin(span, pieces)
+        return True
+
     def _next(self, pieces: list[Piece]) -> Span | None:
         """The next secret, or None where there is none or it waits; what stands before it is decided."""
-        reader = self._reader
-        if self._opening is not None:
-            reader.hold = 0
-            try:
-                span = self._opening(reader, 0, 0)
-            except NeedMore:
-                return None
-            except Stop:
-                span = None
-            self._opening = None
-            if span is not None:
-                return span
-        limit = reader.end if reader.closed else open_trigger(reader, self._position)
-        position, first = self._position, None
-        text, end, floor = reader.text, reader.end, reader.floor
-        search, rows = self._search.pattern.search, self._rows
+        reader, position, first = self._reader, self._position, None
+        end, floor = reader.end, reader.floor
+        limit = end if reader.closed else open_trigger(reader, position)
+        search, rows, text = self._search.pattern.search, self._rows, reader.text
+        found = self._ahead
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
-            found = search(text, position) if first is None else search(text, position, first.start + MAX_SUFFIX)
+            if found is None or found.start() < position:
+                found = search(text, position)
             anchor = found.start() if found else end
             if first is not None and anchor >= first.start and limit >= first.start:
+                self._ahead = found
                 return first
             if found is None or anchor >= limit:
                 break
@@ -125,6 +144,8 @@ class Scanner:
             except NeedMore:
                 if first is None:
                     self._position = anchor
+                if reader.hold == end:
+                    reader.run_on = None  # nothing waits, and more will not either
                 self._wait(pieces, first, reader.hold)
                 return None
             except Stop:
@@ -137,54 +158,42 @@ class Scanner:
             if first is None:
                 self._position = position
         if first is not None:
-            self._wait(pieces, first, reader.end)
-        elif reader.closed:
-            self._position = reader.end
-            self._keep(pieces, reader.end)
-        else:
-            self._position = max(self._position, reader.end - MAX_SUFFIX + 1)
-            self._keep(pieces, first_start(self._search, reader, self._decided, self._position, reader.end))
+            self._wait(pieces, first, end)
+            return None
+        self._position = limit  # the literal of what is found from there on may not be all there
+        if not reader.closed:
+            end = first_start(self._search if found else None, reader, self._decided, limit, end)
+        self._keep(pieces, end)
         return None
 
     def _wait(self, pieces: list[Piece], first: Span | None, hold: int) -> None:
         """The search stays at its position; what can't be removed by what is found from there on needs not wait."""
         hold = hold if first is None else min(hold, first.start)
-        self._keep(pieces, first_start(self._search, self._reader, self._decided, self._position + 1, hold))
+        if hold > self._decided:
+            self._keep(pieces, first_start(self._search, self._reader, self._decided, self._position + 1, hold))
 
     def _begin(self, span: Span, pieces: list[Piece]) -> None:
-        self._keep(pieces, span.start)
-        if span.swallow is None and self._reader.text.startswith(SECRET_PLACEHOLDER, span.start):
-            self._remember(span.start)
-            self._keep(pieces, span.end)
-            self._position = self._reader.floor = span.end
+        start, end, swallow = span
+        self._keep(pieces, start)
+        reader = self._reader
+        # a placeholder stands at `start` from now on: what rules see to the left of what follows it
+        reader.past = reader.context(start, LEFT_CONTEXT) + SECRET_PLACEHOLDER
+        if swallow is None and reader.text.startswith(SECRET_PLACEHOLDER, start):
+            self._keep(pieces, end)
+            self._position = reader.floor = end
             return
         self.count += 1
-        self._remember(span.start)
-        self._owed, self._swallow = SECRET_PLACEHOLDER, span.swallow
-        self._drop(pieces, span.end)
-
-    def _remember(self, start: int) -> None:
-        """A placeholder stands at `start` from now on: what rules see to the left of what follows it."""
-        reader = self._reader
-        reader.past = reader.context(start, LEFT_CONTEXT) + SECRET_PLACEHOLDER
-
-    def _go_on(self, pieces: list[Piece]) -> bool:
-        """Drop more of the secret. Whether it has ended."""
-        assert self._swallow is not None
-        end, ended = self._swallow(self._reader, self._decided)
+        self._owed, self._swallow = SECRET_PLACEHOLDER, swallow
         self._drop(pieces, end)
-        if ended:
-            self._swallow = None
-        return ended
 
     def _keep(self, pieces: list[Piece], end: int) -> None:
         if end > self._decided:
-            pieces.append(Piece(end - self._decided, None))
+            pieces.append((end - self._decided, None))
             self._decided = end
 
     def _drop(self, pieces: list[Piece], end: int) -> None:
         if end > self._decided:
-            pieces.append(Piece(end - self._decided, self._owed or ""))
+            pieces.append((end - self._decided, self._owed or ""))
             self._owed, self._decided = None, end
         self._position = self._reader.floor = self._decided
 

@@ -12,6 +12,7 @@ from openprogram.pipeline.redaction.spans import Match
 from openprogram.pipeline.redaction.table import RULES
 
 __all__ = [
+    "MAX_LITERAL",
     "MAX_SUFFIX",
     "Found",
     "Search",
@@ -26,6 +27,7 @@ _LITERALS: Final[tuple[tuple[Trigger, Rule], ...]] = tuple((t, rule) for rule in
 #: Characters that a trigger may need from its anchor on, and before it.
 MAX_SUFFIX: Final = max(len(t.literal) - t.anchor for t, _ in _LITERALS)
 _MAX_PREFIX: Final = max(t.anchor for t, _ in _LITERALS if t.direct)
+MAX_LITERAL: Final = max(len(t.literal) for t, _ in _LITERALS)
 _MAX_DIRECT: Final = max(len(t.literal) for t, _ in _LITERALS if t.direct)
 
 
@@ -176,6 +178,33 @@ _OPEN: Final = _compile_open()
 _OPEN_DIRECT: Final = re.compile(_openings([t.literal for t, _ in _LITERALS if t.direct]))
 
 
+class _Ends:
+    """How a text ends that cuts a literal short: told at a glance, where a search costs more than the text's own.
+
+    `last`: characters that are all there is of a literal. `more`: the last two or three where there is more of it,
+    in small letters; then a search says which, and whether.
+    """
+
+    def __init__(self, literals: Iterable[tuple[Trigger, int]]) -> None:
+        """`literals`: each with how many of its characters must be there at least."""
+        rows = [(t, least) for t, least in literals if len(t.literal) > 1]
+        self.last: Final = frozenset(form for t, least in rows if least == 1 for form in _forms(t.literal[0], t))
+        self.more: Final = frozenset(
+            t.literal[max(0, size - 3) : size].lower()
+            for t, least in rows
+            for size in range(max(least, 2), len(t.literal))
+        )
+
+    def may_be_more(self, text: str) -> bool:
+        """Whether two characters of a literal or more may end `text`."""
+        tail = text[-3:].lower()
+        return tail in self.more or tail[-2:] in self.more
+
+
+_ENDS: Final = _Ends((t, t.anchor + 1) for t, _ in _LITERALS)
+_DIRECT_ENDS: Final = _Ends((t, 1) for t, _ in _LITERALS if t.direct)
+
+
 def search_of(text: str) -> Search:
     """The search for the triggers of `text`. Looks at all of it, so not to be asked again for every trigger."""
     if not text.isascii() and _FOREIGN.search(text) is not None:
@@ -199,24 +228,35 @@ def find_trigger(search: Search, text: str, position: int = 0) -> Found | None:
 
 def open_trigger(reader: Reader, start: int) -> int:
     """Index of the first anchor from `start` on whose literal the end of the text cuts short, or the end."""
-    found = _OPEN.search(reader.text, max(start, reader.end - MAX_SUFFIX + 1))
-    return found.start() if found else reader.end
+    text, end = reader.text, reader.end
+    if not _ENDS.may_be_more(text):
+        return end - 1 if start < end and text[-1] in _ENDS.last else end
+    found = _OPEN.search(text, max(start, end - MAX_SUFFIX + 1))
+    return found.start() if found else end
 
 
-def first_start(search: Search, reader: Reader, decided: int, position: int, end: int) -> int:
+def first_start(search: Search | None, reader: Reader, decided: int, position: int, end: int) -> int:
     """Index in `decided`..`end` before which no secret begins whose trigger is looked for from `position` on.
 
     That is the first literal, whole or cut short by the end of the text, with which a secret may begin, or the end
     of the first other literal, since its secret stands somewhere behind it.
     """
+    text = reader.text
     # in the order of their anchors, so one that begins earlier may be found later: a token with a name in it
-    while (found := find_trigger(search, reader.text, position)) is not None and found.anchor < end + _MAX_PREFIX:
-        begin = found.start if found.direct else found.end
-        if decided <= begin < end and (not found.direct or _may_begin(reader, begin)):
+    while search is not None and (found := search.pattern.search(text, position)) is not None:
+        anchor = found.start()
+        if anchor >= end + _MAX_PREFIX:
+            break
+        t = search.groups[(found.lastindex or 0) - 1][0]
+        begin = anchor - t.anchor if t.direct else found.end()
+        if decided <= begin < end and (not t.direct or _may_begin(reader, begin)):
             end = begin
-        position = found.anchor + 1
-    position = max(decided, reader.end - _MAX_DIRECT + 1)
-    while (opening := _OPEN_DIRECT.search(reader.text, position)) is not None and opening.start() < end:
+        position = anchor + 1
+    last = reader.end - 1
+    if not _DIRECT_ENDS.may_be_more(text):
+        return last if decided <= last < end and text[last] in _DIRECT_ENDS.last and _may_begin(reader, last) else end
+    position = max(decided, last - _MAX_DIRECT + 2)
+    while (opening := _OPEN_DIRECT.search(text, position)) is not None and opening.start() < end:
         if _may_begin(reader, opening.start()):
             return opening.start()
         position = opening.start() + 1

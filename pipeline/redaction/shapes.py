@@ -147,7 +147,10 @@ def _encoded_pem(reader: Reader, start: int, end: int) -> Span | None:
 #: Behind a scheme, a word of prose or nothing.
 _NO_CREDENTIAL: Final = r"[^ \t%]|[ \t]{1,8}+[A-Z]?[a-z]{0,62}+\.?[^A-Za-z0-9_.~+/=%-]"
 #: Behind `://`, an authority without user information.
-_NO_USER: Final = r"[^\s/\"'`<>\\?#,;(){}|@:\[]{0,79}+[\s/\"'`<>\\?#,;(){}|\[]"
+_NO_USER: Final = (
+    r"[^\s/\"'`<>\\?#,;(){}|@:\[]{0,79}+(?:[\s/\"'`<>\\?#,;(){}|\[]"
+    r"|:[^\s/\"'`<>\\?#,;(){}|@\[]{0,254}+[\s/\"'`<>\\?#,;(){}|])"
+)
 
 SHAPE_RULES: Final = (
     Rule("placeholder", "own", "", (trigger(SECRET_PLACEHOLDER, anchor=0),), _placeholder),

@@ -71,15 +71,33 @@ class _Block:
         self.settle(self.scanner.close())
 
     def settle(self, pieces: list[Piece]) -> None:
+        entries = self.entries
         for length, new in pieces:
             left, replacement = length, new
             while left:
-                entry = self.entries[0]
+                entry = entries[0]
                 left = entry.take(left, replacement)
                 if not entry.undecided:
-                    self.entries.popleft()
+                    entries.popleft()
                 if replacement:
                     replacement = ""
+
+
+def _is_bare(event: _Event) -> bool:
+    """Whether a delta holds nothing but its type, index and text."""
+    return len(event) == 3 and type(event.get("content_index")) is int
+
+
+def _index_of(event: _Event) -> int | str:
+    """What tells the block of `event` from others of its kind."""
+    index = event.get("content_index")
+    return index if type(index) is int else repr(index)
+
+
+def _all_stays(pieces: list[Piece], length: int) -> bool:
+    if len(pieces) == 1:
+        return pieces[0] == (length, None)
+    return sum(size for size, new in pieces if new is None) == length
 
 
 class StreamRedactor:
@@ -88,7 +106,7 @@ class StreamRedactor:
     def __init__(self) -> None:
         self._ready: list[_Event] = []  # decided before there was a queue, and not given back yet
         self._queue: deque[_Entry] = deque()
-        self._blocks: dict[tuple[str, str], _Block] = {}
+        self._blocks: dict[tuple[str, int | str], _Block] = {}
         self._count = 0
 
     @property
@@ -106,7 +124,11 @@ class StreamRedactor:
 
         `event` isn't changed. A `partial` in it is left out. Every event comes out once, here or from `close()`.
         """
-        return self.feed_all((event,))
+        block = None if "partial" in event else self._block_of(event)
+        if block is None or not _is_bare(event):
+            return self.feed_all((event,))
+        self._scan(block, [event])
+        return self._decided()
 
     def feed_all(self, events: Iterable[_Event]) -> list[_Event]:
         """As `feed`, for the next few events: deltas of a block that follow each other cost one scan."""
@@ -121,8 +143,8 @@ class StreamRedactor:
                 run = []
             if owner is None:
                 self._other(event)
-            elif len(event) == 3 and type(event.get("content_index")) is int:
-                run.append(event)  # it holds nothing but its type, index and text
+            elif _is_bare(event):
+                run.append(event)
             else:
                 run.append(self._clean_rest(event))
             block = owner
@@ -140,7 +162,7 @@ class StreamRedactor:
         kind = event.get("type")
         if not isinstance(kind, str) or kind not in _DELTAS or not isinstance(event.get("delta"), str):
             return None
-        key = _DELTAS[kind], repr(event.get("content_index"))
+        key = _DELTAS[kind], _index_of(event)
         block = self._blocks.get(key)
         if block is None:
             block = self._blocks[key] = _Block(_DELTAS[kind])
@@ -149,9 +171,9 @@ class StreamRedactor:
     def _scan(self, block: _Block, run: list[_Event]) -> None:
         """Scan deltas of a block as one text: how it was cut makes no difference to what is found."""
         deltas = [str(event["delta"]) for event in run]
-        text = "".join(deltas)
+        text = deltas[0] if len(deltas) == 1 else "".join(deltas)
         pieces = block.scanner.feed(text)
-        if not self._queue and sum(length for length, new in pieces if new is None) == len(text):
+        if not self._queue and _all_stays(pieces, len(text)):
             self._ready += run  # by far the most frequent: all of it stays, and nothing waits before it
             return
         entries = [_Entry(event, delta) for event, delta in zip(run, deltas, strict=True)]
@@ -168,7 +190,7 @@ class StreamRedactor:
     def _other(self, event: _Event) -> None:
         kind = event.get("type")
         if isinstance(kind, str) and kind in _ENDS:
-            block = self._blocks.pop((_ENDS[kind], repr(event.get("content_index"))), None)
+            block = self._blocks.pop((_ENDS[kind], _index_of(event)), None)
             if block is not None:
                 self._finish(block)
         elif kind in _TERMINAL:
