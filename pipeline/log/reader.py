@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
-from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas
+from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas, whole_lines
 from openprogram.pipeline.log.files import PathLike, file_errors, reason_of
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
@@ -371,11 +371,11 @@ def _batches(source: ByteSource, start: int, end: int) -> Iterator[list[bytes]]:
     size = _READ_BYTES
     while start < end:
         piece = source.read_range(start, min(start + size, end))
-        cut = piece.rfind(b"\n") + 1
-        if not cut:
+        lines = whole_lines(piece)
+        if not lines:
             if start + size >= end:
                 raise LineDefect("the line no longer ends where it did")
             size *= 2
             continue
-        yield piece[: cut - 1].split(b"\n")
-        start, size = start + cut, _READ_BYTES
+        yield lines
+        start, size = start + piece.rfind(b"\n") + 1, _READ_BYTES

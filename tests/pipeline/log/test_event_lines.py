@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openprogram.pipeline.log.event_lines import Deltas, canonical_payloads, find_deltas
+from openprogram.pipeline.log.event_lines import Deltas, canonical_payloads, find_deltas, whole_lines
 from openprogram.pipeline.log.lines import (
     CleanEvent,
     EventLine,
@@ -85,6 +85,13 @@ def test_deltas_end_before_a_line_that_is_not_the_next_one(other: bytes) -> None
     assert find_deltas(one + other, 0) == Deltas(0, 3, 4, len(one), "text_delta")
 
 
+@any_machine
+@given(st.lists(st.binary(max_size=3), max_size=5).map(b"\n".join))
+def test_lines_end_at_their_ends_only(block: bytes) -> None:
+    *lines, _rest = block.split(b"\n")
+    assert whole_lines(block) == [line + b"\n" for line in lines]
+
+
 # ---- many at once
 
 #: What stands in deltas: ends of lines and of strings in it, escapes, and what looks like a line of its own.
@@ -154,11 +161,30 @@ def test_many_deltas_are_found_as_each_by_itself(block: bytes) -> None:
 
 
 @any_machine
+@given(
+    st.sampled_from(["the ", "\\", ""]),
+    st.lists(st.sampled_from([*'ab"\\n}\x00\x10\x1f\x20\x7f\r\n\u2028', '"}}\n', '\\"', "\\n"]), max_size=6).map(
+        "".join
+    ),
+    st.integers(0, 99),
+)
+@example("the ", '"}', 50)
+@example("the ", '\x10"}}', 50)
+@example("the ", '\\""}}', 50)
+def test_a_line_among_many_is_a_delta_where_it_is_one_by_itself(text: str, rest: str, at: int) -> None:
+    """Whatever stands behind the quote that begins its text, up to the end of its line."""
+    lines = [delta_line(0, index, delta=text) for index in range(100)]
+    lines[at] = delta_line(0, at, delta="").removesuffix(b'"}}\n') + rest.encode() + b"\n"
+    block = b"".join(lines)
+    assert find_deltas(block, 0) == one_by_one(block)
+
+
+@any_machine
 @given(blocks())
 def test_many_events_are_cut_out_as_each_by_itself(block: bytes) -> None:
     """Whatever the lines are now: they were canonical once, and the file may have changed underneath."""
-    lines = block.removesuffix(b"\n").split(b"\n")
-    first = next((index for index in (0, 5, 60, 95, 990, 99_990, 9_999_970) if b"%d" % index in lines[0]), 0)
+    lines = whole_lines(block)
+    first = next((index for index in (0, 5, 60, 95, 990, 99_990, 9_999_970) if b"%d" % index in block[:80]), 0)
 
     def cut(payloads: Callable[[], list[bytes]]) -> list[bytes] | str:
         try:
@@ -176,5 +202,5 @@ def test_a_long_answer_is_found_whole_in_any_block() -> None:
     block = b"".join(lines)
     assert find_deltas(block, 0) == Deltas(0, 0, 12_000, len(block), "text_delta")
     events = [{"type": "text_delta", "content_index": 0, "delta": f"word {index} "} for index in range(12_000)]
-    payloads = canonical_payloads([line[:-1] for line in lines], 0, 0)
+    payloads = canonical_payloads(lines, 0, 0)
     assert [json.loads(payload) for payload in payloads] == events
