@@ -16,7 +16,14 @@ from anyio import move_on_after
 from openprogram.pipeline.call import CallStream
 from openprogram.pipeline.errors import StreamIncomplete
 from openprogram.providers.fold import Fold
-from openprogram.providers.types import AssistantMessage, AssistantMessageEvent, Model
+from openprogram.providers.types import (
+    AssistantMessage,
+    AssistantMessageEvent,
+    EventTextDelta,
+    EventThinkingDelta,
+    EventToolCallDelta,
+    Model,
+)
 
 __all__ = ["CLOSE_TIMEOUT_S", "EventStream", "as_event_stream"]
 
@@ -25,6 +32,7 @@ __all__ = ["CLOSE_TIMEOUT_S", "EventStream", "as_event_stream"]
 CLOSE_TIMEOUT_S: Final = 5.0
 
 _TERMINAL: Final = frozenset({"done", "error"})
+_DELTAS: Final[frozenset[type]] = frozenset({EventTextDelta, EventThinkingDelta, EventToolCallDelta})
 _type: Final = attrgetter("type")
 
 
@@ -48,9 +56,10 @@ class EventStream:
     def __init__(self, source: AsyncIterator[AssistantMessageEvent], model: Model) -> None:
         self._source = source
         self._batch: list[AssistantMessageEvent] = []  # as it came
-        self._ready: deque[AssistantMessageEvent] = deque()  # what is left of it to hand out
+        self._ready: deque[AssistantMessageEvent] = deque()  # what is left of it to hand out, but for a terminal event
+        self._terminal: AssistantMessageEvent | None = None  # the one behind what is ready
         self._fold = Fold(model.api, model.provider, model.id)
-        self._event_count = 0
+        self._event_count = 0  # but for a terminal one
         self._closed = False
         self._reading = False
 
@@ -69,13 +78,22 @@ class EventStream:
         Raises RuntimeError: another task is waiting for one. Whatever the source raises, as it is; the source is
         closed then, and the stream has ended.
         """
+        if self._ready:
+            return self._ready.popleft()
+        return await self._next()
+
+    async def _next(self) -> AssistantMessageEvent:
+        """The next event, where it has to be waited for, or is the last."""
         if self._reading:
             raise RuntimeError("the stream is being read by another task already: one task reads at a time")
-        if not self._ready:
+        if self._terminal is None:
             await self._read(self._fill)
-        event = self._ready.popleft()
-        if not self._ready and event.type in _TERMINAL:
-            await self._read(self._close_source)
+            if self._ready:
+                return self._ready.popleft()
+        event, self._terminal = self._terminal, None
+        assert event is not None, "a batch has one event at least"
+        self._fold.add(event)
+        await self._read(self._close_source)
         return event
 
     async def _read(self, step: Callable[[], Awaitable[None]]) -> None:
@@ -97,10 +115,7 @@ class EventStream:
         self._fold_read()
         source = self._source
         self._batch = await source.next_batch() if isinstance(source, CallStream) else [await anext(source)]
-        # A terminal event is always the last that is ready. By its type: a failing isinstance() of a pydantic model
-        # costs ten times as much.
-        if not _TERMINAL.isdisjoint(map(_type, self._batch)):
-            del self._batch[next(at for at, event in enumerate(self._batch, 1) if event.type in _TERMINAL) :]
+        self._terminal = _take_terminal(self._batch)
         self._ready.extend(self._batch)
 
     def _fold_read(self) -> None:
@@ -156,6 +171,7 @@ class EventStream:
         self._fold_read()
         self._batch.clear()
         self._ready.clear()
+        self._terminal = None
         close = getattr(self._source, "aclose", None)
         if close is not None:
             # opened and left within this call: the scope is never open while the consumer has the control
@@ -166,6 +182,17 @@ class EventStream:
         # an exception is on its way to the consumer already; one from closing must not take its place
         with suppress(Exception):
             await self._close_source()
+
+
+def _take_terminal(batch: list[AssistantMessageEvent]) -> AssistantMessageEvent | None:
+    """The first terminal event of a batch, which keeps what is before it; None where there is none."""
+    # By its type: a failing isinstance() of a pydantic model costs ten times as much. Nearly all are deltas.
+    if _DELTAS.issuperset(map(type, batch)) or _TERMINAL.isdisjoint(map(_type, batch)):
+        return None
+    at = next(at for at, event in enumerate(batch) if event.type in _TERMINAL)
+    terminal = batch[at]
+    del batch[at:]
+    return terminal
 
 
 def as_event_stream(source: AsyncIterator[AssistantMessageEvent], model: Model) -> EventStream:
