@@ -5,7 +5,7 @@ from typing import Final
 
 from openprogram.pipeline.log.lines import RequestLine
 from openprogram.pipeline.log.scan import RawLine
-from openprogram.pipeline.log.strict_json import LineDefect, load_line
+from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
 from openprogram.pipeline.pieces import with_text
 
 __all__ = ["GrowingRequests"]
@@ -26,6 +26,7 @@ class GrowingRequests:
 
     def __init__(self) -> None:
         self._head: tuple[bytes, ...] = ()  # in pieces: what a conversation had already is not copied again
+        self._tail = b""  # what stood behind the messages last: its tools and options, and it was right
         self._found: RawLine | None = None
         self.shared_bytes = 0
 
@@ -43,7 +44,7 @@ class GrowingRequests:
             if not raw.raw.startswith(piece, end):
                 return None
             end += len(piece)
-        if raw.torn or raw.too_long or not _ends_right(raw.raw[end:]):
+        if raw.torn or raw.too_long or not self._goes_on_right(raw.raw[end:]):
             return None
         self._found, self.shared_bytes = raw, end - prefix.end()
         return RequestLine(int(prefix[1]), {})
@@ -53,13 +54,27 @@ class GrowingRequests:
         prefix, end = _PREFIX.match(raw.raw), raw.raw.rfind(_BEHIND_MESSAGES)
         known, self._head = self._head, ()
         # Behind an object, a digit more would begin something else and not make a number longer.
-        if prefix is None or raw.raw[end - 1 : end] != b"}" or not _ends_right(raw.raw[end:]):
+        if prefix is None or raw.raw[end - 1 : end] != b"}":
             return
+        tail = raw.raw[end:]
+        if tail != self._tail and not _ends_right(tail):
+            return
+        self._tail = tail
         start = prefix.end()
         if raw is not self._found:
             self._head = (raw.raw[start:end],)
         elif end >= start + self.shared_bytes:
             self._head = with_text(known, raw.raw[start + self.shared_bytes : end])
+
+    def _goes_on_right(self, rest: bytes) -> bool:
+        """As `_ends_right`. Where it ends as the line before, what stands before that is all that needs parsing."""
+        if not self._tail or not rest.endswith(self._tail):
+            return _ends_right(rest)
+        try:
+            load_payload(b'{"messages":[{}%b]}' % rest[: -len(self._tail)])
+        except LineDefect:
+            return False
+        return True
 
 
 def _ends_right(rest: bytes) -> bool:

@@ -8,6 +8,7 @@
 Written in this key order, so that recordings diff well; read in any. Source: docs/format/v1.md.
 """
 
+import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeAlias, cast, get_args
@@ -75,6 +76,12 @@ _DELTA_KEYS: Final = ("type", "content_index", "delta")
 _SHORT: Final = 1_000_000
 
 _REQUEST_FIELDS: Final = ("model", "context", "options")
+
+#: How `encode_call_end` spells the end of a call in which nothing was raised.
+_CALL_END: Final = re.compile(
+    rb'\{"type":"call_end","call_index":(0|[1-9][0-9]{0,14}),"event_count":(0|[1-9][0-9]{0,14}),'
+    rb'"outcome":"([a-z]{1,20})"\}\r?\n?'
+)
 
 
 class WrongVersion(LineDefect):
@@ -214,7 +221,7 @@ def parse_line(raw: bytes, check_event: CheckEvent) -> Line:
     """
     prefix = EVENT_PREFIX.match(raw)
     if prefix is None:
-        return _interpret(load_line(raw), check_event)
+        return _call_end_as_written(raw) or _interpret(load_line(raw), check_event)
     call_index = int(prefix[1])
     try:
         event = load_payload(cut_event(raw, prefix.end()))
@@ -260,6 +267,14 @@ def _header(fields: dict[str, Any]) -> HeaderLine:
         return HeaderLine(fields, MatchingPolicy.from_header(fields))
     except PolicyError as error:
         raise UnknownPolicy(str(error)) from None
+
+
+def _call_end_as_written(raw: bytes) -> CallEndLine | None:
+    """As `_call_end`, at a fifth of the cost. None where it is another line, is spelled in another way, or is wrong."""
+    found = _CALL_END.fullmatch(raw)
+    if found is None or (outcome := found[3].decode()) not in OUTCOMES:
+        return None
+    return CallEndLine(int(found[1]), int(found[2]), cast(Outcome, outcome), None)
 
 
 def _call_end(fields: dict[str, Any], call_index: int) -> CallEndLine:

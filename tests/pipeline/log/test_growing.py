@@ -137,6 +137,13 @@ rests = st.lists(
 @example(b'],"tools":' + b"[" * 126 + b"]" * 126 + b'},"options":null}\n')
 @example(b'],"tools":' + b"[" * 127 + b"]" * 127 + b'},"options":null}\n')
 @example(b'],"tools":"\xff"},"options":null}\n')
+@example(b'],"messages":[],"tools":null},"options":null}\n')
+@example(b',"],"tools":null},"options":null}\n')
+@example(b']},"context":{"messages":[],"tools":null},"options":null}\n')
+@example(b']},"more":{"messages":[],"tools":null},"options":null}\n')
+@example(b",1e999" + b'],"tools":null},"options":null}\n')
+@example(b"," + b"[" * 125 + b"]" * 125 + b'],"tools":null},"options":null}\n')
+@example(b"," + b"[" * 126 + b"]" * 126 + b'],"tools":null},"options":null}\n')
 @example(b'],"tools":null},"options":null}')
 @example(b'],"tools":null},"options":null}}\n')
 def test_whatever_follows_is_taken_only_where_the_whole_line_is(rest: bytes) -> None:

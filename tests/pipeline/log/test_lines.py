@@ -72,6 +72,20 @@ def test_a_call_end_is_read_as_it_was_written(outcome: Any, error: Any) -> None:
     assert line == CallEndLine(0, 5, outcome, error)
 
 
+def test_a_changed_call_end_is_taken_as_one_of_another_spelling_is() -> None:
+    def parsed(raw: bytes) -> object:
+        try:
+            return parse_line(raw, accept_any_event)
+        except LineDefect as defect:
+            return defect.call_index
+
+    line = encode_call_end(10, 5, "error")
+    for at in range(len(line)):
+        for byte in b'0129x" ,:}\r\n\x0b\\\xff':
+            for raw in (line[:at] + bytes([byte]) + line[at:], line[:at] + bytes([byte]) + line[at + 1 :], line[:at]):
+                assert parsed(raw) == parsed(b" " + raw), raw
+
+
 @any_machine
 @given(st.dictionaries(texts, json_values, max_size=3))
 def test_a_line_is_one_line_of_strict_utf_8(fields: dict[str, Any]) -> None:
@@ -144,6 +158,8 @@ def test_an_index_is_a_plain_number(index: bytes) -> None:
         b'{"type":"event","call_index":0,"event_index":%b,"event":{}}\n',
         b'{"type":"call_end","call_index":%b,"event_count":0}\n',
         b'{"type":"call_end","call_index":0,"event_count":%b}\n',
+        b'{"type":"call_end","call_index":%b,"event_count":0,"outcome":"complete"}\n',
+        b'{"type":"call_end","call_index":0,"event_count":%b,"outcome":"complete"}\n',
     ):
         if index == b"-0":
             continue  # in JSON, that is 0
