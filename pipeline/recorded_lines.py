@@ -13,7 +13,7 @@ from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.part_lists import CleanPart, KnownList, KnownPart
 from openprogram.pipeline.request_parts import RequestText
 
-__all__ = ["RecordedLines"]
+__all__ = ["ExpectedLine", "RecordedLines"]
 
 _NUMBER: Final = re.compile(rb"-?[0-9]+")
 
@@ -59,6 +59,18 @@ class RecordedLines:
         self._last = _Begun(call_index, before, items, skipped + at)
         return True
 
+    def new_text(self, call_index: int) -> bytes:
+        """What is new in a line that begins as the last one did, or else all of it; nothing behind the last call's.
+
+        Raises as `is_line`.
+        """
+        if call_index >= self._recording.call_count:
+            return b""
+        last, skipped = self._last, 0
+        if last is not None and last.call_index == call_index - 1:
+            skipped = last.end if self._recording.shared_bytes(call_index) >= last.end else 0
+        return self._recording.request_text(call_index, skipped) or b""
+
     def _begun(self, call_index: int, before: list[bytes | CleanPart], items: Sequence[KnownPart]) -> _Begun | None:
         """The last line, where both this request and its line begin as that one."""
         last = self._last
@@ -68,6 +80,32 @@ class RecordedLines:
             return None
         same_parts = last.before == before and all(map(is_, last.items, items))
         return last if same_parts else None
+
+
+class ExpectedLine:
+    """The line that a request is likely to be: of its list, the items that stand there as they came need no redaction.
+
+    Likely, since another call may be served before; then none is found, or what is found is recorded all the same.
+    """
+
+    def __init__(self, lines: RecordedLines, call_index: int) -> None:
+        self._lines, self._call_index = lines, call_index
+        self._line: bytes | None = None
+        self._at = 0
+
+    def has(self, item: CleanPart) -> bool:
+        """Whether it stands behind the item that was found last, or as the first. Raises as `RecordedLines.is_line`."""
+        if self._line is None:  # only now: nothing may be new in the request
+            self._line = self._lines.new_text(self._call_index)
+            start = self._line.find(item.head)
+        else:
+            start = self._at + 1  # a comma stands between them
+        end = None if start < 1 else _find(item, self._line, start)
+        if end is None:
+            self._line = b""  # where what follows would stand is not known
+            return False
+        self._at = end
+        return True
 
 
 def _split(

@@ -22,14 +22,15 @@ from openprogram.pipeline.matching.bindings import Binding
 from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
 from openprogram.pipeline.matching.policy import MatchingPolicy
 from openprogram.pipeline.matching.spelling import in_python, in_toml
-from openprogram.pipeline.recorded_lines import RecordedLines
+from openprogram.pipeline.recorded_lines import ExpectedLine, RecordedLines
 from openprogram.pipeline.recorded_requests import RecordedRequests
+from openprogram.pipeline.redaction import redact
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.pipeline.stages.compare import Cause, ComparisonRules, Difference, compare, find_first_difference
 from openprogram.pipeline.stages.decode import Decoded
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.read import read
-from openprogram.pipeline.stages.redact import redact_request
+from openprogram.pipeline.stages.redact import IsRecorded, redact_request
 from openprogram.pipeline.verdict import Equality, ReplayedCall, Verdict
 
 __all__ = ["FindCause", "Replayer"]
@@ -100,7 +101,7 @@ class Replayer(Generic[T]):
 
         opening = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
-            Stage(partial(redact_request, memo=self._memo)),
+            Stage(partial(redact_request, memo=self._memo, is_recorded=self._expected())),
             Stage(partial(compare, choose=choose)),
         ]
         stages = [Stage(partial(read, recording=self.recording))]
@@ -117,6 +118,13 @@ class Replayer(Generic[T]):
             raise
         finally:
             self._log_end(call, host.leaving)
+
+    def _expected(self) -> IsRecorded | None:
+        """What the request of the next call can be held against before it is redacted.
+
+        Not where policies match: those look at values.
+        """
+        return ExpectedLine(self._lines, self._next_call_index).has if self._matcher is None else None
 
     def _choose(self, call: CleanCall) -> ServedCall:
         """The next recorded call, where its request is equal; taking it and comparing are one step."""
@@ -159,9 +167,14 @@ class Replayer(Generic[T]):
             return self._past_end(call_index)
         if self._lines.is_line(call.request, call_index):
             return None
-        incoming = self._requests.compared(call.request.value())
-        difference = find_first_difference(self._recorded(call_index), incoming, self._rules)
-        return None if difference is None else self._mismatch(call_index, difference, incoming)
+        recorded, incoming = self._recorded(call_index), self._requests.compared(call.request.value())
+        if find_first_difference(recorded, incoming, self._rules) is None:
+            return None
+        # Before a difference is told, both sides are redacted as wholes: whoever edits a file may put a secret into it,
+        # and a part that stood there as it came was taken for redacted.
+        clean: Any = redact(incoming).value
+        difference = find_first_difference(redact(recorded).value, clean, self._rules)
+        return None if difference is None else self._mismatch(call_index, difference, clean)
 
     def _past_end(self, call_index: int) -> ReplayMismatch:
         path, count = self.recording.path, self.recording.call_count

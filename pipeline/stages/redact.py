@@ -1,9 +1,9 @@
 """Requests and events → the same without secrets. The only maker of clean parts and events; no off switch."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
@@ -17,14 +17,19 @@ from openprogram.pipeline.request_parts import DumpedList, DumpedPart, PartMemo,
 from openprogram.pipeline.stages.compare import FREE_FORM_FIELD_NAMES, NON_DETERMINISTIC_FIELD_NAMES
 from openprogram.pipeline.streams import merged
 
-__all__ = ["EventRedaction", "clean_request", "redact_events", "redact_request"]
+__all__ = ["EventRedaction", "IsRecorded", "clean_request", "redact_events", "redact_request"]
 
 T = TypeVar("T")
 
+#: Whether an item of a list as it came stands in the recording that answers: asked for the new ones, in their order.
+IsRecorded: TypeAlias = Callable[[CleanPart], bool]
 
-def clean_request(opened: CallOpened, memo: PartMemo) -> CleanCall:
+
+def clean_request(opened: CallOpened, memo: PartMemo, is_recorded: IsRecorded | None = None) -> CleanCall:
     """The request without secrets. Its new parts are in the memo from now on, as they came out.
 
+    `is_recorded`: in replay. What stands in the recording as it came is taken for redacted, as that is: a secret that
+    somebody put into both by hand stays in it.
     Raises RecordingValueError: a number has more digits than can be written.
     """
     parts: list[bytes | CleanPart | KnownList] = []
@@ -32,49 +37,60 @@ def clean_request(opened: CallOpened, memo: PartMemo) -> CleanCall:
         if isinstance(part, bytes):
             parts.append(part)
         elif isinstance(part, DumpedList):
-            parts += _clean_list(part, memo)
+            parts += _clean_list(part, memo, is_recorded)
         else:
-            parts.append(_clean(part, memo).clean)
+            parts.append(_clean(part, memo, is_recorded).clean)
     return CleanCall(RequestText(parts))
 
 
-def _clean_list(dumped: DumpedList, memo: PartMemo) -> list[KnownList]:
+def _clean_list(dumped: DumpedList, memo: PartMemo, is_recorded: IsRecorded | None) -> list[KnownList]:
     """The list, or none where it is empty."""
     known = dumped.known
     if dumped.items:
-        items = [_clean(item, memo) for item in dumped.items]
+        items = [_clean(item, memo, is_recorded) for item in dumped.items]
         known, known_bytes = (KnownList(items), 0) if known is None else (known.extended(items), known.size)
         memo.keep_list(dumped.name, known, known.size - known_bytes)
     return [] if known is None else [known]
 
 
-def _clean(part: DumpedPart | KnownPart, memo: PartMemo) -> KnownPart:
+def _clean(part: DumpedPart | KnownPart, memo: PartMemo, is_recorded: IsRecorded | None) -> KnownPart:
     if isinstance(part, KnownPart):
         return part
+    name = part.part.name
+    stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
+    clean = None
+    if is_recorded is not None and part.text is not None and part.part.position is not None:
+        as_it_came = clean_part(part.value, 0, stamps, part.text)
+        clean = as_it_came if is_recorded(as_it_came) else None
+    known = KnownPart(part.part.source, part.snapshot, _redacted(part, stamps) if clean is None else clean)
+    memo.keep(part.part, part.key, known)
+    return known
+
+
+def _redacted(part: DumpedPart, stamps: frozenset[str]) -> CleanPart:
     # Under its name, as it stands in the request: that a tool's schema is one shows in the key above it.
     name = part.part.name
     value = {name: part.value}
     redacted = redact(value)
     assert isinstance(redacted.value, dict)
     text = part.text if redacted.value is value else None
-    stamps = frozenset() if name in FREE_FORM_FIELD_NAMES else NON_DETERMINISTIC_FIELD_NAMES
     try:
-        clean = clean_part(redacted.value[name], redacted.count, stamps, text)
+        return clean_part(redacted.value[name], redacted.count, stamps, text)
     except NotJson as error:
         position = part.part.position
         raise refusal(error, name if position is None else join_path(name, position)) from None
-    known = KnownPart(part.part.source, part.snapshot, clean)
-    memo.keep(part.part, part.key, known)
-    return known
 
 
 async def redact_request(
-    receive: ObjectReceiveStream[CallOpened], send: ObjectSendStream[CleanCall], memo: PartMemo
+    receive: ObjectReceiveStream[CallOpened],
+    send: ObjectSendStream[CleanCall],
+    memo: PartMemo,
+    is_recorded: IsRecorded | None = None,
 ) -> None:
-    """The stage, for requests. Raises as `clean_request`."""
+    """The stage, for requests. Arguments and errors: see `clean_request`."""
     async with receive, send:
         async for opened in receive:
-            await send.send(clean_request(opened, memo))
+            await send.send(clean_request(opened, memo, is_recorded))
 
 
 class EventRedaction(Generic[T]):

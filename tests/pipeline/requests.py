@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.request_parts import PartMemo, RequestText
 from openprogram.pipeline.stages.normalize import normalized
-from openprogram.pipeline.stages.redact import clean_request
+from openprogram.pipeline.stages.redact import IsRecorded, clean_request
 from openprogram.providers.codec import ProviderRequestCodec
 from openprogram.providers.types import (
     AssistantMessage,
@@ -26,9 +26,11 @@ MODEL = Model(id="m", api="scripted", provider="p")
 CODEC = ProviderRequestCodec()
 
 
-def clean(context: Context, options: StreamOptions | None, memo: PartMemo) -> RequestText:
-    """The request as the stages before the writer make it."""
-    return clean_request(normalized((MODEL, context, options), CODEC, memo), memo).request
+def clean(
+    context: Context, options: StreamOptions | None, memo: PartMemo, is_recorded: IsRecorded | None = None
+) -> RequestText:
+    """The request as the stages before the writer make it, or those before the comparison."""
+    return clean_request(normalized((MODEL, context, options), CODEC, memo), memo, is_recorded).request
 
 
 texts = st.text(max_size=20) | st.sampled_from(

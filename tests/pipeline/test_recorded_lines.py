@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openprogram.pipeline.log.lines import accept_any_event
 from openprogram.pipeline.log.reader import Recording, open_recording
 from openprogram.pipeline.log.writer import RecordingSink
-from openprogram.pipeline.recorded_lines import RecordedLines
+from openprogram.pipeline.recorded_lines import ExpectedLine, RecordedLines
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.pipeline.request_parts import PartMemo
 from openprogram.providers.types import Context, Message, SimpleStreamOptions, StreamOptions, UserMessage
@@ -38,9 +38,11 @@ def recorded(
 
 
 def are_lines(recording: Recording, requests: Sequence[tuple[Context, StreamOptions | None]]) -> list[bool]:
+    """Each as a replay asks for it."""
     lines, memo = RecordedLines(recording), PartMemo()
     return [
-        lines.is_line(clean(context, chosen, memo), call_index) for call_index, (context, chosen) in enumerate(requests)
+        lines.is_line(clean(context, chosen, memo, ExpectedLine(lines, call_index).has), call_index)
+        for call_index, (context, chosen) in enumerate(requests)
     ]
 
 
@@ -248,4 +250,5 @@ def test_what_was_compared_before_changes_nothing(growth: list[tuple[str, list[M
                 for message in asked[0].messages[: data.draw(st.sampled_from([0, 0, 0, 0, 1]))]:
                     message.content = data.draw(st.sampled_from(["begin", "changed"]))
                 anew = RecordedLines(recording).is_line(clean(*asked, PartMemo()), call_index)
-                assert known.is_line(clean(*asked, memo), call_index) == anew
+                expected = ExpectedLine(known, call_index + data.draw(st.sampled_from([0, 0, 0, 1])))
+                assert known.is_line(clean(*asked, memo, expected.has), call_index) == anew
