@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PathLike",
     "file_errors",
+    "forget_cached",
     "is_at",
     "is_there",
     "let_go",
@@ -142,6 +144,16 @@ def is_at(path: Path, descriptor: int) -> bool | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def forget_cached(descriptor: int, start: int, end: int) -> None:
+    """Let the system give back the memory in which it keeps a part of the file that is on the device already.
+
+    A wish, which changes nothing that is read: at most, it comes from the device then.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.posix_fadvise(descriptor, start, end - start, os.POSIX_FADV_DONTNEED)
 
 
 def write_whole(descriptor: int, pieces: "Sequence[Buffer]", end: int) -> None:

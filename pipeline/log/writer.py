@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
@@ -14,6 +14,7 @@ from openprogram.pipeline.log.encoding import encode_call_end, encode_events, en
 from openprogram.pipeline.log.files import (
     PathLike,
     file_errors,
+    forget_cached,
     is_at,
     let_go,
     open_existing,
@@ -46,6 +47,11 @@ from openprogram.pipeline.matching.policy import EXACT
 from openprogram.pipeline.request_parts import CleanBody
 
 __all__ = ["CallWriter", "RecordingSink"]
+
+
+#: Bytes at the end of a recording that the system may keep in memory. In a long one each request line is megabytes, and
+#: a gigabyte of them pushes out the user's own files; memory that it never had before costs it more than the copying.
+_KEPT_IN_MEMORY: Final = 64 * 1024 * 1024
 
 
 class RecordingSink:
@@ -190,6 +196,7 @@ class RecordingSink:
         self._mutex = threading.Lock()
         self._syncing = threading.Lock()
         self._synced_end = 0
+        self._forgotten_end = 0  # before it, the system was asked to keep nothing in memory
         self._known_end = 0  # bytes of the file that this sink has seen, its own and those of others
         self._line_count = 0
         self._order = CallOrder()
@@ -225,6 +232,9 @@ class RecordingSink:
                 self._is_lost = True
                 raise
             self._synced_end = covered
+            if (forgotten := covered - _KEPT_IN_MEMORY) > self._forgotten_end:
+                forget_cached(descriptor, self._forgotten_end, forgotten)
+                self._forgotten_end = forgotten
 
     def _refuse_closed(self, doing: str) -> None:
         if not self._release.alive:

@@ -1,13 +1,16 @@
 """Opening a file: errors of the system as RecordingFileError, with what was being done."""
 
+import ctypes
 import errno
+import mmap
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors, open_existing, open_or_create
+from openprogram.pipeline.log.files import file_errors, forget_cached, open_existing, open_or_create
 
 
 @pytest.mark.parametrize(
@@ -69,3 +72,40 @@ def test_a_full_disk_says_what_to_do_next(tmp_path: Path) -> None:
     assert failure.value.reason == "cannot write an event: no space is left on the device"
     assert failure.value.next_step is not None
     assert failure.value.next_step.startswith("Make room")
+
+
+# ---- memory
+
+
+def held_in_memory(path: Path) -> list[bool]:
+    """Which pages of a file the system keeps in memory."""
+    size = path.stat().st_size
+    told = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+    libc = ctypes.CDLL(None)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), size) as mapped:
+        here = ctypes.c_char.from_buffer(mapped)
+        failed = libc.mincore(ctypes.c_void_p(ctypes.addressof(here)), ctypes.c_size_t(size), told)
+        del here
+    assert not failed
+    return [bool(page & 1) for page in told]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the wish is Linux's")
+def test_what_is_on_the_device_need_not_stay_in_memory_and_reads_as_before(tmp_path: Path) -> None:
+    path, content = tmp_path / "long", bytes(range(256)) * 16384
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        for at in range(0, len(content), 65536):  # in one write, it might be one piece of memory
+            os.write(descriptor, content[at : at + 65536])
+        os.fsync(descriptor)
+        assert all(held_in_memory(path))
+        forget_cached(descriptor, 0, len(content) // 2)
+        held = held_in_memory(path)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        if all(held_in_memory(path)):
+            pytest.skip("this file system keeps everything in memory")
+    finally:
+        os.close(descriptor)
+    assert not any(held[: len(held) // 4])
+    assert all(held[-len(held) // 4 :])
+    assert path.read_bytes() == content

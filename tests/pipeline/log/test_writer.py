@@ -830,3 +830,22 @@ def test_end_line_and_sync_are_separate(path: Path) -> None:
     with RecordingSink(path) as sink:
         sink.sync()
     assert len(read_calls(path)) == 1
+
+
+def test_of_a_long_recording_only_the_end_need_stay_in_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("openprogram.pipeline.log.writer._KEPT_IN_MEMORY", 1000)
+    monkeypatch.setattr(
+        "openprogram.pipeline.log.writer.forget_cached", lambda _, start, end: asked.append((start, end))
+    )
+    with RecordingSink(path) as sink:
+        sink.sync()
+        assert asked == []  # there is nothing but the end yet
+        for _ in range(3):
+            sink.begin_call(request("a" * 1000)).end("complete")
+            before = path.stat().st_size
+            sink.sync()
+            assert asked[-1][1] == before - 1000
+            sink.sync()
+    assert [start for start, _ in asked] == [0, *(end for _, end in asked[:-1])]
+    assert len(asked) == 3
