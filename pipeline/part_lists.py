@@ -86,7 +86,7 @@ class KnownList:
         longer.size += self.size
         longer._sources = [*self._sources, *longer._sources]
         if self._snapshots is not None and longer._snapshots is not None:
-            longer._snapshots = with_piece(self._snapshots, longer._snapshots[0], len, Snapshot.followed_by)
+            longer._snapshots = with_piece(self._snapshots, longer._snapshots[0], len, Snapshot.joined)
         else:
             longer._snapshots = None
         return longer

@@ -258,7 +258,7 @@ def clean_part(value: JsonValue, count: int, stamps: frozenset[str], text: bytes
         return CleanPart(text, b"", b"", count)
     members = list(value.items())
     behind = dict(members[list(value).index(name) + 1 :])
-    stamp = to_json_text(value[name])
+    stamp = str(value[name]).encode()
     tail = b"," + to_json_text(behind)[1:] if behind else b"}"
     if not text.endswith(stamp + tail):  # escaped throughout, for a lone surrogate that stands before
         return CleanPart(text, b"", b"", count)

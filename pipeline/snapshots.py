@@ -44,10 +44,6 @@ class Snapshot:
         """How many references it holds, about."""
         return len(self._referents)
 
-    def followed_by(self, other: "Snapshot") -> "Snapshot":
-        """One of both values."""
-        return Snapshot.joined([self, other])
-
     def is_current(self) -> bool:
         """Whether every container refers to what it did, under the same keys, in the same order."""
         found = gc.get_referents(*self._containers)
