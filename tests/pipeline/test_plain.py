@@ -43,7 +43,7 @@ def result(details: Any) -> ToolResultMessage:
         result({"a": {1: 2}}),
         [[{"s"}], 1],
     ],
-    ids=repr,
+    ids=range(9),
 )
 def test_what_is_of_an_unknown_type_is_not_plain(value: object) -> None:
     assert not PlainLook(value, PLAIN).is_plain
@@ -66,7 +66,7 @@ def test_a_model_with_a_field_and_an_extra_field_of_one_name_is_not_plain() -> N
 @pytest.mark.parametrize(
     ("value", "depth"),
     [(1, 0), ("a", 0), ([], 1), ({"a": [1]}, 2), ([[], [[1.5]]], 3), (UserMessage(content="a"), 1), (result([[]]), 3)],
-    ids=repr,
+    ids=range(7),
 )
 def test_its_depth_is_how_many_containers_are_nested(value: object, depth: int) -> None:
     assert PlainLook(value, PLAIN).depth == depth
