@@ -164,8 +164,9 @@ Run: TypeAlias = Callable[[MemoryObjectSendStream[Batch[T]], CallHost[T]], Await
 class CallStream(Generic[T]):
     """What the consumer holds: an async iterator that only receives.
 
-    The call begins at the first iteration. It ends with the stream, with `aclose()`, with a cancellation while
-    waiting, or when the object is dropped; then the host task is ended, the source closed and the end written.
+    The call begins at the first iteration, and belongs to that event loop. It ends with the stream, with `aclose()`,
+    with a cancellation while waiting, or when the object is dropped; then the host task is ended, the source closed
+    and the end written.
     """
 
     def __init__(self, run: Run[T]) -> None:
@@ -178,13 +179,16 @@ class CallStream(Generic[T]):
         return self
 
     async def __anext__(self) -> T:
-        """The next event. Raises what the call raised, as itself."""
+        """The next event.
+
+        Raises what the call raised, as itself. RuntimeError: the call began in another event loop.
+        """
         if not self._batch:
             self._batch.extend(await self._receive_batch())
         return self._batch.popleft()
 
     async def next_batch(self) -> Batch[T]:
-        """The next events, one at least. Raises StopAsyncIteration: there are no more; or what the call raised."""
+        """The next events, one at least. Raises StopAsyncIteration: there are no more; otherwise as `__anext__`."""
         if not self._batch:
             return await self._receive_batch()
         batch = [*self._batch]
@@ -203,7 +207,8 @@ class CallStream(Generic[T]):
     async def aclose(self) -> None:
         """End the call where it stands; safe at any position, and twice.
 
-        Outcome `abandoned` unless it was over; `cancelled` where a cancellation on its way closes it.
+        Outcome `abandoned` unless it was over; `cancelled` where a cancellation on its way closes it. From another
+        event loop it waits for nothing: the call's own loop ends it.
         """
         # A consumer that is cancelled while it holds an event closes from its `finally` or `async with`.
         await self._end("cancelled" if isinstance(sys.exception(), asyncio.CancelledError) else "abandoned")
@@ -213,6 +218,9 @@ class CallStream(Generic[T]):
             raise StopAsyncIteration
         if self._receive is None:
             self._start()
+        elif not self._is_at_home():
+            # Its tasks belong to that loop, which may have ended; woken from another thread, both would hang.
+            raise RuntimeError("the call began in another event loop: make and read a call in one loop")
         assert self._receive is not None
         batch: Batch[T] | None = None
         try:
@@ -229,9 +237,13 @@ class CallStream(Generic[T]):
     def _start(self) -> None:
         self._receive = self._host.start()
         # Drops are noticed here: the host holds nothing of this object, so a forgotten stream is collected.
-        loop = asyncio.get_running_loop()
-        self._finalizer = weakref.finalize(self, _dropped, loop, self._host, self._receive)
+        self._loop = asyncio.get_running_loop()
+        self._finalizer = weakref.finalize(self, _dropped, self._loop, self._host, self._receive)
         self._finalizer.atexit = False
+
+    def _is_at_home(self) -> bool:
+        """Whether this is the loop in which the call runs; only after it began."""
+        return asyncio.get_running_loop() is self._loop
 
     async def _finish(self) -> NoReturn:
         """The stages are done; the host may still have a step to go."""
@@ -250,6 +262,10 @@ class CallStream(Generic[T]):
         if self._closed:
             return
         self._batch.clear()
+        if self._receive is not None and not self._is_at_home():
+            self._closed = True
+            self._finalizer()  # what happens where it is dropped
+            return
         self._host.leave(outcome)
         try:
             if self._receive is not None:

@@ -59,13 +59,16 @@ class AgentRun:
     async def __anext__(self) -> AgentEvent:
         """The next event.
 
-        Raises what the run raised, as itself, also when asked again. RuntimeError: another task is waiting.
+        Raises what the run raised, as itself, also when asked again. RuntimeError: another task is waiting, or the run
+        began in another event loop.
         """
         if self._reading:
             raise RuntimeError("the agent run is being read by another task already: one task reads at a time")
         host = self._begin()
         if host is None:
             raise StopAsyncIteration
+        if not (host.is_at_home or host.ended.is_set()):
+            raise RuntimeError("the agent run began in another event loop: begin and read a run in one loop")
         self._reading = True
         try:
             return await host.events.receive()
@@ -103,13 +106,17 @@ class AgentRun:
         """Stop the run and wait until it has ended. Closing again does nothing; a run not begun never begins.
 
         Tools get to clean up; a synchronous one runs to its end in its thread. Not to be called by a tool of this
-        run, which would wait for itself.
+        run, which would wait for itself. From another event loop it waits for nothing: the run's own loop ends it.
         """
         self._closed = True
-        if self._host is not None:
+        if self._host is None:
+            return
+        if self._host.is_at_home:
             self._host.cancel()
             with CancelScope(shield=True):
                 await self._host.ended.wait()
+        else:
+            self._host.abandon()
 
     def _begin(self) -> "_Host | None":
         if self._host is None and not self._closed:
@@ -154,8 +161,13 @@ class _Host:
         self.events.close()
         self.ended.set()
 
+    @property
+    def is_at_home(self) -> bool:
+        """Whether the running event loop is the one in which the run happens."""
+        return asyncio.get_running_loop() is self._loop
+
     def cancel(self) -> None:
-        """Stop the run; from the event loop's own thread."""
+        """Stop the run; from its own event loop."""
         self._scope.cancel()
 
     def abandon(self) -> None:

@@ -46,7 +46,8 @@ class EventStream:
     - `stream.partial`: the message so far.
 
     The source begins at the first iteration, await or `async with`, not before. It is closed with the terminal
-    event, before that event is handed out; nothing after it is read. One task reads at a time.
+    event, before that event is handed out; nothing after it is read. One task reads at a time, in the event loop in
+    which the call began.
 
     `source`: any async iterator of events. Its `aclose()`, where it has one, must be safe to call at any time and
     more than once. A source that is an async context manager is entered by `async with`, and its `aclose()` must be

@@ -3,7 +3,8 @@
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any
 
 import anyio
 import anyio.from_thread
@@ -318,6 +319,34 @@ def test_a_run_begun_in_the_last_moment_of_the_loop_ends_with_it() -> None:
     kept.clear()
     gc.collect()
     assert world.open == []
+
+
+async def _in_another_loop(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    async def bounded() -> None:
+        with anyio.fail_after(5):
+            await main()
+
+    await asyncio.to_thread(asyncio.run, bounded())
+
+
+@pytest.mark.parametrize("position", [1, 12])
+async def test_a_run_cannot_be_read_in_another_loop_and_goes_on_in_its_own(position: int) -> None:
+    world = World()
+    run = world.run()
+    await take(run, position)
+    with pytest.raises(RuntimeError, match="began in another event loop"):
+        await _in_another_loop(run.__anext__)
+    assert len(await collect(run)) == EVENT_COUNT - position
+    await assert_nothing_is_left(world)
+
+
+@pytest.mark.parametrize("position", [1, 12, EVENT_COUNT])
+async def test_a_run_that_is_closed_from_another_loop_is_stopped_by_its_own(position: int) -> None:
+    world = World()
+    run = world.run()
+    await take(run, position)
+    await _in_another_loop(run.aclose)
+    await assert_nothing_is_left(world)
 
 
 def test_of_several_failures_a_replay_mismatch_comes_first_and_notes_the_others() -> None:
