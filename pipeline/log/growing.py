@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from openprogram.pipeline.log.lines import RequestLine
-from openprogram.pipeline.log.scan import RawLine
+from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.strict_json import LineDefect, load_line, load_payload
 from openprogram.pipeline.pieces import with_text
 
@@ -21,50 +21,49 @@ _KEYS: Final = ["type", "call_index", "model", "context", "options"]
 class GrowingRequests:
     """Knows the request line before, up to the end of its last message.
 
-    `shared_bytes`: of the line that was found last, behind its call_index: so many are those of the line before.
+    `shared_bytes`: of the line that was taken last, behind its call_index: so many are those of the line before.
     """
 
     def __init__(self) -> None:
         self._head: tuple[bytes, ...] = ()  # in pieces: what a conversation had already is not copied again
         self._tail = b""  # what stood behind the messages last: its tools and options, and it was right
-        self._found: RawLine | None = None
         self.shared_bytes = 0
 
-    def find(self, raw: RawLine) -> RequestLine | None:
-        """The call_index of a request line that begins so and is right, without its request.
+    def take(self, scan: LineScan) -> tuple[RawLine, RequestLine] | None:
+        """The next line where it is a request that begins so and is right: without that beginning, and its call_index.
 
-        None where it has to be parsed, which also tells what is wrong with it.
+        None where it has to be parsed, which also tells what is wrong with it; then it is still the next.
         """
-        self._found, self.shared_bytes = None, 0
-        prefix = _PREFIX.match(raw.raw)
-        if not self._head or prefix is None:
+        self.shared_bytes = 0
+        prefix = _PREFIX.match(scan.block, scan.at) if self._head else None
+        if prefix is None:
             return None
-        end = prefix.end()
-        for piece in self._head:
-            if not raw.raw.startswith(piece, end):
-                return None
-            end += len(piece)
-        if raw.torn or raw.too_long or not self._goes_on_right(raw.raw[end:]):
+        raw = scan.next_behind(prefix.end(), self._head)
+        if raw is None:
             return None
-        self._found, self.shared_bytes = raw, end - prefix.end()
-        return RequestLine(int(prefix[1]), {})
+        if not self._goes_on_right(raw.raw):
+            scan.put_back(raw, (prefix[0], *self._head))
+            return None
+        self.shared_bytes = raw.left_out - len(prefix[0])
+        return raw, RequestLine(int(prefix[1]), {})
 
     def remember(self, raw: RawLine) -> None:
-        """Take a request line that is right as the one before."""
-        prefix, end = _PREFIX.match(raw.raw), raw.raw.rfind(_BEHIND_MESSAGES)
+        """Take a request line that is right as the one before: whole, or as it was taken."""
         known, self._head = self._head, ()
-        # Behind an object, a digit more would begin something else and not make a number longer.
-        if prefix is None or raw.raw[end - 1 : end] != b"}":
+        start, end = 0, raw.raw.rfind(_BEHIND_MESSAGES)
+        if not raw.left_out:
+            prefix = _PREFIX.match(raw.raw)
+            # Behind an object, a digit more would begin something else and not make a number longer.
+            if prefix is None or raw.raw[end - 1 : end] != b"}":
+                return
+            known, start = (), prefix.end()
+        elif raw.raw[:end][-1:] not in (b"}", b""):  # what is known ends so
             return
         tail = raw.raw[end:]
         if tail != self._tail and not _ends_right(tail):
             return
         self._tail = tail
-        start = prefix.end()
-        if raw is not self._found:
-            self._head = (raw.raw[start:end],)
-        elif end >= start + self.shared_bytes:
-            self._head = with_text(known, raw.raw[start + self.shared_bytes : end])
+        self._head = with_text(known, raw.raw[start:end]) if end > start else known
 
     def _goes_on_right(self, rest: bytes) -> bool:
         """As `_ends_right`. Where it ends as the line before, what stands before that is all that needs parsing."""

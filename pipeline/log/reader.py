@@ -265,11 +265,12 @@ def index_lines(path: Path, source: ByteSource, check_event: CheckEvent) -> tupl
         while True:
             if deltas.take(scan):
                 continue
-            raw = next(scan, None)
+            grown = requests.take(scan)
+            raw = grown[0] if grown is not None else next(scan, None)
             if raw is None:
                 break
             try:
-                line = requests.find(raw) or parse_raw(raw, check_event)
+                line = grown[1] if grown is not None else parse_raw(raw, check_event)
                 if header is None:
                     header = _first_line(line)
                 else:

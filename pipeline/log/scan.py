@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from openprogram.pipeline.json_value import MAX_LINE_BYTES
@@ -22,16 +23,17 @@ class RawLine(NamedTuple):
     number: int  #: from 1
     offset: int  #: bytes from the start of the file
     raw: bytes  #: its line end included; cut short where `too_long`
+    left_out: int = 0  #: bytes of it that stand before `raw`: see `LineScan.next_behind`
 
     @property
     def end(self) -> int:
         """The offset behind `raw`."""
-        return self.offset + len(self.raw)
+        return self.offset + self.left_out + len(self.raw)
 
     @property
     def too_long(self) -> bool:
         """Above MAX_LINE_BYTES."""
-        return len(self.raw) > MAX_LINE_BYTES
+        return self.left_out + len(self.raw) > MAX_LINE_BYTES
 
     @property
     def torn(self) -> bool:
@@ -73,22 +75,74 @@ class LineScan:
     def __next__(self) -> RawLine:
         if self._in_long_line:
             self._leave_long_line()  # only now: most who meet such a line stop there
-        end = self.block.find(LINE_END, self.at) + 1
-        raw = self.block[self.at : end] if end else self._read_on()
+        raw = self._rest()
         if not raw:
             raise StopIteration
-        line = _new(RawLine, (self.number, self.offset, raw[: MAX_LINE_BYTES + 1]))  # a RawLine(…), at half the cost
-        if end:
-            self.at = end
+        line = _new(RawLine, (self.number, self.offset, raw[: MAX_LINE_BYTES + 1], 0))  # a RawLine(…), at half the cost
         self.offset += len(raw)
         self.number += 1
         return line
+
+    def next_behind(self, start: int, known: Sequence[bytes]) -> RawLine | None:
+        """The next line without its beginning: what stands in the block up to `start`, and then `known`.
+
+        That is compared as it is read: of a long line, no more than a block is in memory. None where something else
+        stands there, or the line has no end or is too long; then it is still the next.
+        """
+        begun = self.block[self.at : start]
+        self.at = start
+        matched = self._skip_text(known)
+        if matched < sum(map(len, known)):
+            self._put_back(begun, b"".join(known)[:matched])
+            return None
+        raw = self._rest()
+        line = RawLine(self.number, self.offset, raw, len(begun) + matched)
+        if line.too_long or line.torn:
+            self._put_back(begun, *known, raw)
+            return None
+        self.offset = line.end
+        self.number += 1
+        return line
+
+    def put_back(self, line: RawLine, begun: Iterable[bytes]) -> None:
+        """Have the line that `next_behind` gave last come again, whole. `begun`: what was left out of it."""
+        self._put_back(*begun, line.raw)
+        self.offset, self.number = line.offset, line.number
 
     def skip(self, end: int, count: int) -> None:
         """Take the next lines, so many, of which the last ends at `end` in the block."""
         self.offset += end - self.at
         self.number += count
         self.at = end
+
+    def _rest(self) -> bytes:
+        """What the line has from `at` on; nothing where that is the end of the file."""
+        end = self.block.find(LINE_END, self.at) + 1
+        if not end:
+            return self._read_on()
+        raw = self.block[self.at : end]
+        self.at = end
+        return raw
+
+    def _skip_text(self, pieces: Sequence[bytes]) -> int:
+        """Pass over as many bytes of this text as stand there; gives how many, and not to the byte where not all do."""
+        matched = 0
+        for piece in pieces:
+            begin = 0
+            while begin < len(piece):
+                if self.at == len(self.block):
+                    self.block, self.at = self._file.read1(_BUFFER_BYTES), 0
+                part = memoryview(piece)[begin : begin + len(self.block) - self.at]
+                if not part or not self.block.startswith(part, self.at):
+                    return matched
+                self.at += len(part)
+                begin += len(part)
+                matched += len(part)
+        return matched
+
+    def _put_back(self, *pieces: bytes) -> None:
+        self.block, self.at = b"".join((*pieces, self.block[self.at :])), 0
+        self._in_long_line = False
 
     def _read_on(self) -> bytes:
         """The line that the block holds the beginning of, or nothing of: up to its end, or till it is too long."""

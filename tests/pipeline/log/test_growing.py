@@ -1,5 +1,7 @@
 """A request line that begins as the one before is read without parsing that beginning again, and as strictly."""
 
+import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from openprogram.pipeline.log import scan as scan_module
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
     CleanRequest,
@@ -17,7 +20,7 @@ from openprogram.pipeline.log.lines import (
     parse_line,
 )
 from openprogram.pipeline.log.reader import open_recording
-from openprogram.pipeline.log.scan import RawLine
+from openprogram.pipeline.log.scan import LineScan, RawLine
 from openprogram.pipeline.log.strict_json import LineDefect
 from tests.pipeline.log.samples import HEADER, end_line, refusal, write_file
 from tests.pipeline.log.values import any_machine
@@ -39,18 +42,70 @@ def knowing(raw: bytes) -> GrowingRequests:
     return requests
 
 
+#: Bytes that a file gives at once, over and over, behind a first block that ends so far into the line.
+CUTS: list[tuple[int, int]] = [(1_000_000, 1), (60, 1_000_000), (60, 7), (75, 1)]
+
+
+class Pieces(io.BufferedReader):
+    """A file whose reads give no more than so many bytes: the first, and each of the others."""
+
+    def __init__(self, content: bytes, first: int, others: int) -> None:
+        super().__init__(io.BytesIO(content))
+        self._sizes = itertools.chain([first], itertools.repeat(others))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return super().read(next(self._sizes))
+
+
 def found(requests: GrowingRequests, raw: bytes) -> int | None:
-    known = requests.find(RawLine(2, 0, raw))
-    return None if known is None else known.call_index
+    """The call_index, wherever blocks end. A line that is not taken is still the next; the one behind it comes then."""
+    behind, taken = b"{}\n" if raw.endswith(b"\n") else b"", None
+    for first, others in CUTS:
+        scan = LineScan(Pieces(b"{}\n" + raw + behind, first, others))
+        next(scan)
+        taken = requests.take(scan)
+        if taken is None:
+            assert b"".join(one.raw for one in scan) == raw + behind
+            assert scan.offset == len(b"{}\n" + raw + behind)
+        else:
+            assert (taken[0].offset, taken[0].end, taken[0].number) == (3, 3 + len(raw), 2)
+            assert taken[0].raw == raw[taken[0].left_out :]
+            assert [tuple(one) for one in scan] == [(3, 3 + len(raw), behind, 0)]
+    return None if taken is None else taken[1].call_index
+
+
+def taken(requests: GrowingRequests, raw: bytes) -> RawLine:
+    """The line as it is taken."""
+    scan = LineScan(Pieces(b"{}\n" + raw, 1_000_000, 1))
+    next(scan)
+    found = requests.take(scan)
+    assert found is not None
+    return found[0]
 
 
 def test_a_conversation_that_grew_is_known_and_what_it_grew_to_as_well() -> None:
     requests = knowing(line(0, "a"))
     assert found(requests, line(12, "a", "b", tools=[{"name": "read"}])) == 12
-    requests.remember(RawLine(2, 0, line(12, "a", "b")))
+    requests.remember(taken(requests, line(12, "a", "b")))
     assert found(requests, line(13, "a", "b", "c")) == 13
     assert found(requests, line(13, "a", "c")) is None
     assert found(requests, line(13, "a", "b")[:-1]) is None  # the file ends in it
+    requests.remember(taken(requests, line(13, "a", "b")))
+    assert found(requests, line(14, "a", "b", "c")) == 14
+    assert requests.shared_bytes == line(14, "a", "b").rindex(b'],"tools":') - line(14).index(b'"model"')
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_line_that_grew_too_long_is_not_taken(monkeypatch: pytest.MonkeyPatch, cut: tuple[int, int]) -> None:
+    requests, raw = knowing(line(0, "a")), line(1, "a", "b")
+    for limit, is_taken in ((len(raw), True), (len(raw) - 1, False), (len(raw) - 60, False), (30, False)):
+        monkeypatch.setattr(scan_module, "MAX_LINE_BYTES", limit)
+        scan = LineScan(Pieces(b"{}\n" + raw + b"{}\n", *cut))
+        next(scan)
+        assert (requests.take(scan) is not None) == is_taken
+        if not is_taken:
+            assert next(scan).too_long
+        assert next(scan)[1:] == (3 + len(raw), b"{}\n", 0)
 
 
 def test_a_line_is_remembered_as_it_is_whichever_was_looked_for_before() -> None:
@@ -68,9 +123,7 @@ def test_a_line_that_goes_on_in_another_spelling_is_not_remembered_by_what_stand
     assert found(requests, told) == 0
     spelled = told.replace(b'}],"tools":null', b'}], "tools":null')
     assert found(requests, spelled) == 0
-    last = RawLine(3, 0, spelled)
-    assert requests.find(last) is not None
-    requests.remember(last)
+    requests.remember(taken(requests, spelled))
     assert found(requests, told) is None
 
 
@@ -150,12 +203,13 @@ def test_whatever_follows_is_taken_only_where_the_whole_line_is(rest: bytes) -> 
     known = line(0, "a", "b")
     raw = line(1, "a", "b")
     raw = raw[: raw.rindex(b'],"tools":')] + rest
+    raw = raw[: raw.find(b"\n") + 1] or raw
     if found(knowing(known), raw) is None:
         return
     parsed = parse_line(b" " + raw, accept_any_event)
     assert parsed[0] == 1
     requests = knowing(known)
-    requests.remember(RawLine(2, 0, raw))
+    requests.remember(taken(requests, raw))
     again = raw[: raw.rindex(b'],"tools":')] + b',{"role":"user"}],"tools":null},"options":null}\n'
     if found(requests, again) is not None:
         parse_line(again, accept_any_event)
