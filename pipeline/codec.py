@@ -1,8 +1,8 @@
 """What the pipeline is handed: how requests and events become JSON values, and back."""
 
-from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.request_parts import PartCodec, RequestParts
 
 __all__ = ["EventCodec", "RequestCodec"]
@@ -37,8 +37,8 @@ class EventCodec(Protocol[T]):
         """The event as JSON values of its own, unaffected by later changes of the object. Raises NotJson."""
         ...
 
-    def load_all(self, payloads: Sequence[bytes]) -> list[T]:
-        """The events of JSON texts, one of each. Raises ValueError."""
+    def load_all(self, texts: EventTexts) -> list[T]:
+        """The events, one of each text. Raises ValueError."""
         ...
 
     def check(self, event: dict[str, Any]) -> None:

@@ -13,7 +13,6 @@ __all__ = [
     "CallEvent",
     "CallOpened",
     "CleanCall",
-    "ReadEvent",
     "ServedCall",
     "WrittenEvent",
     "split_closed",
@@ -59,10 +58,6 @@ class WrittenEvent(NamedTuple, Generic[T]):
 
     event: T
     clean: CleanEvent
-
-
-#: An event as the file holds it: JSON text.
-ReadEvent: TypeAlias = bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
 from openprogram.pipeline.codec import EventCodec, RequestCodec
 from openprogram.pipeline.errors import PipelineError, RecordingFileError, ReplayMismatch, calls_were_recorded
-from openprogram.pipeline.items import Batch, CleanCall, ReadEvent, ServedCall
+from openprogram.pipeline.items import Batch, CleanCall, ServedCall
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.log.source import recording_name
@@ -95,9 +96,10 @@ class Replayer(Generic[T]):
             await host.begun()
             return served
 
-        def values(items: Batch[ReadEvent]) -> Batch[T]:
-            call.event_count += len(items)
-            return self._load(items)
+        def values(items: Batch[EventTexts]) -> Batch[T]:
+            events = self._load(items)
+            call.event_count += len(events)
+            return events
 
         opening = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
@@ -220,13 +222,16 @@ class Replayer(Generic[T]):
     def _shown_policy(self) -> MatchingPolicy | None:
         return None if self.recording.policy.is_exact else self.recording.policy
 
-    def _load(self, items: Batch[ReadEvent]) -> Batch[T]:
+    def _load(self, items: Batch[EventTexts]) -> Batch[T]:
+        events: Batch[T] = []
         try:
-            return self._events.load_all(items)
+            for texts in items:
+                events += self._events.load_all(texts)
         except ValueError as error:
             raise RecordingFileError(
                 path=self.recording.path, reason=f"an event does not fit today's types: {error}"
             ) from error
+        return events
 
     def _log_end(self, call: "_ReplayedCall", leaving: Outcome | None) -> None:
         if call.call_index is None:

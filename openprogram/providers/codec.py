@@ -1,6 +1,6 @@
 """Requests and events ⇄ JSON values: the only door between provider types and the pipeline."""
 
-from collections.abc import Sequence
+import re
 from functools import cache
 from typing import Any, Final, get_args
 
@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from openprogram.pipeline.json_value import JsonValue, NotJson, join_path, to_json_value
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.log.lines import load_payload
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.pipeline.request_parts import Part, PartList
@@ -68,6 +69,8 @@ _PLAIN_TYPES: Final[frozenset[type]] = frozenset(
 _REPLACEMENT: Final = "\ufffd".encode()
 
 _DELTA_CLASSES: Final = (EventTextDelta, EventThinkingDelta, EventToolCallDelta)
+#: How the texts of events of one type begin.
+_TYPED_HEAD: Final = re.compile(rb'\{"type":"([a-z_]+)",')
 _DELTA_TYPES: Final = frozenset({"text_delta", "thinking_delta", "toolcall_delta"})
 
 
@@ -144,6 +147,12 @@ def _adapter() -> TypeAdapter[list[AssistantMessageEvent]]:
     return TypeAdapter(list[AssistantMessageEvent])
 
 
+@cache
+def _adapter_of(event_class: type[BaseModel]) -> TypeAdapter[list[AssistantMessageEvent]]:
+    """For many events of one class, which need not say their type."""
+    return TypeAdapter(list[event_class])  # type: ignore[valid-type]
+
+
 class AssistantEventCodec:
     """`AssistantMessageEvent` ⇄ JSON; `event.type` selects the class."""
 
@@ -158,16 +167,17 @@ class AssistantEventCodec:
         assert isinstance(dumped, dict)
         return {"type": event.type, **dumped}  # its type first, for those who read the file
 
-    def load_all(self, payloads: Sequence[bytes]) -> list[AssistantMessageEvent]:
-        """The events of JSON texts, one of each. Raises ValueError."""
+    def load_all(self, texts: EventTexts) -> list[AssistantMessageEvent]:
+        """The events, one of each text. Raises ValueError."""
+        adapter, head = _adapter_for(texts.head)
         try:
-            events = _adapter().validate_json(b"[" + b",".join(payloads) + b"]")
+            events = adapter.validate_json(b"[" + head + (b"," + head).join(texts.rests) + b"]")
         except ValidationError:
             events = []
-        if len(events) == len(payloads):
+        if len(events) == len(texts.rests):
             return events
         # The fast parser refuses lone surrogates, which a recording may hold: the strict one decides.
-        return _adapter().validate_python([load_payload(payload) for payload in payloads])
+        return _adapter().validate_python([load_payload(payload) for payload in texts.whole()])
 
     def check(self, event: dict[str, Any]) -> None:
         """Raises ValueError where `load_all` could not make an event of this dump."""
@@ -188,6 +198,16 @@ class AssistantEventCodec:
     def is_terminal(self, event: dict[str, Any]) -> bool:
         """Whether a stream ends with this dump."""
         return event["type"] in TERMINAL_EVENT_TYPES
+
+
+def _adapter_for(head: bytes) -> tuple[TypeAdapter[list[AssistantMessageEvent]], bytes]:
+    """What makes events of texts that begin so, and what is to stand there for it."""
+    typed = _TYPED_HEAD.match(head)
+    event_class = None if typed is None else EVENT_TYPES.get(typed[1].decode())
+    if typed is None or event_class is None:
+        return _adapter(), head
+    # Without the type, and without finding the class of each by it: a quarter less.
+    return _adapter_of(event_class), b"{" + head[typed.end() :]
 
 
 def _context_parts(context: Context) -> list[bytes | Part | PartList]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, NamedTuple
 
 from openprogram.pipeline.canonical import canonical
@@ -108,7 +109,7 @@ class Side:
         model = self.recording.request(call_index)["model"]
         fold, ended = Fold(*(_text(model, name) for name in ("api", "provider", "id"))), None
         for batch in self.recording.event_batches(call_index):
-            for event in self._events.load_all(batch):
+            for event in chain.from_iterable(map(self._events.load_all, batch)):
                 fold.add(event)
                 ended = event.type if event.type in TERMINAL_EVENT_TYPES else ended
         dumped = self._events.dump(EventDone(reason="stop", message=fold.partial))["message"]

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from openprogram.pipeline.log.strict_json import LineDefect
 
-__all__ = ["EVENT_PREFIX", "Deltas", "canonical_payloads", "cut_event", "find_deltas", "whole_lines"]
+__all__ = ["EVENT_PREFIX", "Deltas", "EventTexts", "cut_event", "event_texts", "find_deltas", "whole_lines"]
 
 #: How `encode_event` begins a line: such a line has no duplicate key at its own level once its payload parses alone.
 _START: Final = b'{"type":"event","call_index":%d,"event_index":'
@@ -33,10 +33,16 @@ _DELTA_RESTS: Final = re.compile(rb"(?:" + _DELTA_REST + rb")++")
 _DELTA: Final = re.compile(
     EVENT_PREFIX.pattern + rb'\{"type":"([a-z_]+)","content_index":(0|[1-9][0-9]{0,14}),"delta":"' + _DELTA_REST
 )
+#: What the line of a delta begins with.
+_DELTA_START: Final = re.compile(
+    EVENT_PREFIX.pattern + rb'(?P<head>\{"type":"[a-z_]+","content_index":(?:0|[1-9][0-9]{0,14}),"delta":")'
+)
 #: Characters that mean nothing in a JSON string but themselves.
 _ORDINARY: Final = bytes(set(range(0x20, 0x100)) - set(b'"\\'))
 #: Bytes of deltas that are matched one by one before more are looked at together.
 _FEW_BYTES: Final = 1 << 10
+#: Lines that are looked at before all that follow are.
+_FEW_LINES: Final = 8
 #: Bytes that are looked at together at most.
 _MANY_BYTES: Final = 1 << 16
 
@@ -107,24 +113,59 @@ def _leading_rests(rests: bytes, count: int) -> tuple[int, int]:
     return (0, 0) if found is None else (rests.count(b"\n", 0, found.end()), found.end())
 
 
-def canonical_payloads(lines: Sequence[bytes], call_index: int, first_index: int) -> list[bytes]:
-    """The JSON texts of a call's events, in whole lines that were canonical and followed each other when parsed.
+class EventTexts(NamedTuple):
+    """Events that follow each other, as JSON text: of each, `head` and one of `rests`."""
 
-    Raises LineDefect: one isn't, or it isn't this event's.
+    head: bytes
+    rests: list[bytes]
+
+    def whole(self) -> list[bytes]:
+        """The text of each."""
+        return [self.head + rest for rest in self.rests] if self.head else self.rests
+
+
+def event_texts(lines: Sequence[bytes], call_index: int, first_index: int) -> list[EventTexts]:
+    """A call's events, of whole lines that were canonical and followed each other when they were parsed.
+
+    Deltas that begin alike have that in common. Raises LineDefect: a line isn't canonical, or it isn't this event's.
     """
-    payloads: list[bytes] = []
+    found: list[EventTexts] = []
     start = _START % call_index
     for index, stretch in _stretches(lines, first_index):
-        length, alike = _common_heads(stretch, index, start, _BEFORE_EVENT)
-        if alike == len(stretch) and set(map(_last_byte, stretch)) == {_BRACE}:
-            payloads += map(itemgetter(slice(length, -2)), stretch)
-        else:
-            payloads += _payloads_one_by_one(stretch, call_index, index)
-    return payloads
+        while stretch:
+            texts = _delta_texts(stretch, index, start)
+            if texts is None:
+                texts = EventTexts(b"", list(_cut_out(stretch[:_FEW_LINES], call_index, index)))
+            if found and found[-1].head == texts.head:
+                found[-1].rests.extend(texts.rests)
+            else:
+                found.append(texts)
+            index, stretch = index + len(texts.rests), stretch[len(texts.rests) :]
+    return found
 
 
-def _payloads_one_by_one(lines: Sequence[bytes], call_index: int, first_index: int) -> Iterator[bytes]:
-    """As `canonical_payloads`, and says what is wrong with which."""
+def _delta_texts(lines: Sequence[bytes], first_index: int, start: bytes) -> EventTexts | None:
+    """The deltas that these lines begin with, where they begin alike; None where they are too few, or something is odd.
+
+    The indexes have the same number of digits.
+    """
+    found = _DELTA_START.match(lines[0])
+    if found is None:
+        return None
+    behind = _BEFORE_EVENT + found["head"]
+    # A few of them first: where kinds of events alternate, all that follow would be looked at again and again.
+    few = lines[:_FEW_LINES]
+    if _common_heads(few, first_index, start, behind)[1] < len(few):
+        return None
+    length, alike = _common_heads(lines, first_index, start, behind)
+    deltas = lines[:alike]
+    if set(map(_last_byte, deltas)) != {_BRACE}:
+        return None
+    return EventTexts(found["head"], list(map(itemgetter(slice(length, -2)), deltas)))
+
+
+def _cut_out(lines: Sequence[bytes], call_index: int, first_index: int) -> Iterator[bytes]:
+    """The event of each line. Raises LineDefect, as `event_texts`."""
     start = _START % call_index
     for index, line in enumerate(lines, first_index):
         prefix = b"%b%d%b" % (start, index, _BEFORE_EVENT)

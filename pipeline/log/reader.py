@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import MAX_LINE_BYTES, JsonValue
-from openprogram.pipeline.log.event_lines import canonical_payloads, find_deltas, whole_lines
+from openprogram.pipeline.log.event_lines import EventTexts, event_texts, find_deltas, whole_lines
 from openprogram.pipeline.log.files import PathLike, file_errors, reason_of
 from openprogram.pipeline.log.growing import GrowingRequests
 from openprogram.pipeline.log.lines import (
@@ -34,7 +34,7 @@ from openprogram.pipeline.matching.policy import MatchingPolicy
 __all__ = ["CallSummary", "Recording", "index_lines", "open_recording", "parse_raw", "unchanged"]
 
 #: Bytes that are read at once for batches of events.
-_READ_BYTES: Final = 1 << 16
+_READ_BYTES: Final = 24 << 10
 
 _REPAIR: Final = "openprogram recordings repair {path} writes a new file with the calls that are whole."
 
@@ -102,15 +102,15 @@ class CallSummary:
         line = source.read_range(start, end)
         return line[len(begin) :] if line.startswith(begin) else None
 
-    def read_events(self, source: ByteSource) -> Iterator[list[bytes]]:
-        """The events' JSON texts, in batches: as many as are read at once. Raises as `read_request`."""
+    def read_events(self, source: ByteSource) -> Iterator[list[EventTexts]]:
+        """The events, in batches: as many as are read at once. Raises as `read_request`."""
         served = 0
         for index in range(0, len(self._runs), 2):
             for lines in _batches(source, self._runs[index], self._runs[index + 1]):
                 if self._is_canonical:
-                    yield canonical_payloads(lines, self.call_index, served)
+                    yield event_texts(lines, self.call_index, served)
                 else:
-                    yield [field_text(line, "event") for line in lines]
+                    yield [EventTexts(b"", [field_text(line, "event") for line in lines])]
                 served += len(lines)
         if served != self.event_count:
             raise LineDefect(f"{served} events are left of {self.event_count}", self.call_index)
@@ -179,8 +179,8 @@ class Recording:
         with unchanged(self.path, summary):
             return summary.shared_bytes if self._source.state() == self._opened else 0
 
-    def event_batches(self, call_index: int) -> Iterator[list[bytes]]:
-        """The events' JSON texts, in batches. Raises RecordingFileError: the file changed underneath."""
+    def event_batches(self, call_index: int) -> Iterator[list[EventTexts]]:
+        """The events, in batches. Raises RecordingFileError: the file changed underneath."""
         summary = self.calls[call_index]
         with unchanged(self.path, summary):
             self._refuse_rewritten()
@@ -188,11 +188,16 @@ class Recording:
 
     def events(self, call_index: int) -> Iterator[dict[str, JsonValue]]:
         """The events' dumps, one by one. Raises as `event_batches`."""
+        for payload in self.payloads(call_index):
+            with unchanged(self.path, self.calls[call_index]):
+                event = load_payload(payload)
+            yield event
+
+    def payloads(self, call_index: int) -> Iterator[bytes]:
+        """The events' JSON texts, one by one. Raises as `event_batches`."""
         for batch in self.event_batches(call_index):
-            for payload in batch:
-                with unchanged(self.path, self.calls[call_index]):
-                    event = load_payload(payload)
-                yield event
+            for texts in batch:
+                yield from texts.whole()
 
     def last_event(self, call_index: int) -> dict[str, JsonValue] | None:
         """The dump of a call's last event, without reading the others; None where it has none. Raises as `request`."""

@@ -77,8 +77,8 @@ class Survey:
         """The event dumps of a complete call. Raises as `request`."""
         with unchanged(self.path, call):
             for batch in call.read_events(self._source):
-                for payload in batch:
-                    yield load_payload(payload)
+                for texts in batch:
+                    yield from map(load_payload, texts.whole())
 
     def last_event(self, call: CallSummary) -> dict[str, JsonValue] | None:
         """The dump of a complete call's last event, or None where it has none. Raises as `request`."""

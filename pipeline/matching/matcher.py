@@ -102,7 +102,7 @@ class PolicyMatcher:
         self._next_call_index += 1
         if self._comparison is None:
             return Answered(call_index)
-        recorded = [payload for batch in self._recording.event_batches(call_index) for payload in batch]
+        recorded = list(self._recording.payloads(call_index))
         attempt = self._bindings.attempt()
         with unchanged(self._recording.path, self._recording.calls[call_index]):
             payloads = bind_answer(recorded, self._volatile, attempt, call_index, _message_count(incoming))

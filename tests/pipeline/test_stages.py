@@ -11,6 +11,7 @@ from anyio.abc import ObjectReceiveStream
 
 from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
 from openprogram.pipeline.items import CallClosed, CallEvent, CallOpened, CleanCall, WrittenEvent
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.log.lines import CallEndLine
 from openprogram.pipeline.log.reader import CallSummary
 from openprogram.pipeline.log.scan import RawLine
@@ -146,7 +147,7 @@ class _Codec:
     def dump(self, event: str) -> dict[str, Any]:
         return {"type": event}
 
-    def load_all(self, payloads: Sequence[bytes]) -> list[str]:
+    def load_all(self, texts: EventTexts) -> list[str]:
         raise AssertionError("nothing is loaded in record")
 
     def check(self, event: dict[str, Any]) -> None:

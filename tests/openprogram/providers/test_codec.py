@@ -1,6 +1,7 @@
 """Provider types ⇄ JSON: what is left out, what is kept, and what is refused."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openprogram.pipeline.json_value import NotJson, to_line
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.pipeline.request_parts import Part
 from openprogram.providers.codec import EVENT_TYPES, TERMINAL_EVENT_TYPES, AssistantEventCodec, ProviderRequestCodec
 from openprogram.providers.scripted import message_events, tool_call
 from openprogram.providers.types import (
     AssistantMessage,
+    AssistantMessageEvent,
     Context,
     EventTextDelta,
     EventThinkingDelta,
@@ -44,7 +47,7 @@ JSON = st.recursive(
 def test_a_delta_comes_back_whatever_its_text(text: str, index: int) -> None:
     for kind in (EventTextDelta, EventThinkingDelta, EventToolCallDelta):
         event = kind(content_index=index, delta=text)
-        assert EVENTS.load_all([to_line(EVENTS.dump(event))]) == [event]
+        assert EVENTS.load_all(EventTexts(b"", [to_line(EVENTS.dump(event))])) == [event]
 
 
 @given(TEXTS, st.dictionaries(TEXTS, JSON, max_size=3))
@@ -59,7 +62,7 @@ def test_every_event_of_a_message_comes_back(text: str, arguments: dict[str, Any
     for event in message_events(AssistantMessage(content=blocks, error_message=text)):
         dumped = EVENTS.dump(event)
         EVENTS.check(dumped)
-        (again,) = EVENTS.load_all([to_line(dumped)])
+        (again,) = EVENTS.load_all(EventTexts(b"", [to_line(dumped)]))
         assert again == event
         assert EVENTS.dump(again) == dumped
         assert repr(dumped) == repr(json.loads(to_line(dumped))), "1 and 1.0 are told apart"
@@ -172,4 +175,34 @@ def test_a_recorded_request_that_is_no_request_is_refused(part: str) -> None:
 @pytest.mark.parametrize("payloads", [[b'{"type":"start"},{"type":"start"}'], [b'{"type":"start"}', b""], [b"[]"]])
 def test_what_is_not_one_event_each_does_not_load(payloads: list[bytes]) -> None:
     with pytest.raises(ValueError, match="valid"):
-        EVENTS.load_all(payloads)
+        EVENTS.load_all(EventTexts(b"", payloads))
+
+
+#: What may stand behind the quote that begins a delta's text.
+RESTS = ['hi"}', '"}', '\\ud800"}', '","more":1}', '","delta":"ho"}', '","content_index":3}', '","content_index":true}']
+ODD_RESTS = ['","type":"toolcall_delta"}', '"', '"},{"content_index":0,"delta":"hi"}', '\n"}', '","delta":null}', '"}}']
+
+
+@given(
+    st.sampled_from(["text_delta", "thinking_delta", "toolcall_delta", "text_end", "done", "other"]),
+    st.sampled_from(["0", "7", "999999999999999"]),
+    st.lists(st.sampled_from(RESTS), min_size=1, max_size=4),
+    st.lists(st.sampled_from(ODD_RESTS), max_size=1),
+)
+def test_deltas_that_begin_alike_load_as_each_by_itself(
+    kind: str, index: str, rests: list[str], odd: list[str]
+) -> None:
+    together = EventTexts(
+        f'{{"type":"{kind}","content_index":{index},"delta":"'.encode(), [rest.encode() for rest in (*rests, *odd)]
+    )
+
+    def each_by_itself() -> list[AssistantMessageEvent]:
+        return [event for text in together.whole() for event in EVENTS.load_all(EventTexts(b"", [text]))]
+
+    def loaded(load: Callable[[], list[AssistantMessageEvent]]) -> list[AssistantMessageEvent] | None:
+        try:
+            return load()
+        except ValueError:
+            return None
+
+    assert loaded(lambda: EVENTS.load_all(together)) == loaded(each_by_itself)

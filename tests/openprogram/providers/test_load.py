@@ -10,6 +10,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.log.writer import RecordingSink
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
@@ -160,10 +161,11 @@ def batches_read(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
     count: Counter[int] = Counter()
     event_batches = Recording.event_batches
 
-    def counting(recording: Recording, call_index: int) -> Iterator[list[bytes]]:
+    def counting(recording: Recording, call_index: int) -> Iterator[list[EventTexts]]:
         for batch in event_batches(recording, call_index):
             count[call_index] += 1
-            assert sum(map(len, batch)) <= 1 << 16 or len(batch) == 1  # a long line is a batch of its own
+            payloads = [payload for texts in batch for payload in texts.whole()]
+            assert sum(map(len, payloads)) <= 1 << 16 or len(payloads) == 1  # a long line is a batch of its own
             yield batch
 
     monkeypatch.setattr(Recording, "event_batches", counting)

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openprogram.pipeline.log.event_lines import Deltas, canonical_payloads, find_deltas, whole_lines
+from openprogram.pipeline.json_value import JsonValue
+from openprogram.pipeline.log.event_lines import Deltas, event_texts, find_deltas, whole_lines
 from openprogram.pipeline.log.lines import (
     CleanEvent,
     EventLine,
@@ -23,6 +24,10 @@ from tests.pipeline.log.values import any_machine, json_text
 
 def delta_line(call_index: int = 0, event_index: int = 3, delta_type: str = "text_delta", delta: str = "hi") -> bytes:
     return encode_event(call_index, event_index, CleanEvent({"type": delta_type, "content_index": 0, "delta": delta}))
+
+
+def payloads(lines: Sequence[bytes], call_index: int, first_index: int) -> list[bytes]:
+    return [payload for texts in event_texts(lines, call_index, first_index) for payload in texts.whole()]
 
 
 @any_machine
@@ -61,7 +66,7 @@ def test_a_line_found_to_be_a_delta_is_one_that_the_parser_takes(
     assert parse_line(raw[: found.end], accept_any_event) == EventLine(line.call_index, line.event_index, line.event)
     assert (found.call_index, found.first_index, found.next_index) == (4, line.event_index, line.event_index + 1)
     assert (line.event["type"], list(line.event)) == (found.delta_type, ["type", "content_index", "delta"])
-    assert [load_payload(text) for text in canonical_payloads([raw[: found.end]], 4, line.event_index)] == [line.event]
+    assert [load_payload(text) for text in payloads([raw[: found.end]], 4, line.event_index)] == [line.event]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +191,63 @@ def test_many_events_are_cut_out_as_each_by_itself(block: bytes) -> None:
     lines = whole_lines(block)
     first = next((index for index in (0, 5, 60, 95, 990, 99_990, 9_999_970) if b"%d" % index in block[:80]), 0)
 
-    def cut(payloads: Callable[[], list[bytes]]) -> list[bytes] | str:
+    def cut(found: Callable[[], list[bytes]]) -> list[bytes] | str:
         try:
-            return payloads()
+            return found()
         except LineDefect as defect:
             return defect.reason
 
-    each = cut(lambda: [text for n, line in enumerate(lines, first) for text in canonical_payloads([line], 0, n)])
-    assert cut(lambda: canonical_payloads(lines, 0, first)) == each
+    each = cut(lambda: [text for n, line in enumerate(lines, first) for text in payloads([line], 0, n)])
+    assert cut(lambda: payloads(lines, 0, first)) == each
+
+
+@any_machine
+@given(
+    st.sampled_from([0, 5, 95, 990]),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["text_delta", "thinking_delta", "text_end"]), st.sampled_from([0, 1]), st.integers(1, 20)
+        ),
+        max_size=5,
+    ),
+    st.sampled_from(["hi", '"', "\ud800"]),
+    st.sampled_from([b"\n", b"\r\n"]),
+)
+def test_events_of_all_kinds_are_cut_out_in_their_order(
+    first: int, runs: list[tuple[str, int, int]], text: str, end: bytes
+) -> None:
+    events: list[dict[str, JsonValue]] = [
+        {"type": kind, "content_index": at, "delta": text} for kind, at, count in runs for _ in range(count)
+    ]
+    lines = [encode_event(3, index, CleanEvent(event))[:-1] + end for index, event in enumerate(events, first)]
+    assert [load_payload(payload) for payload in payloads(lines, 3, first)] == events
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+@pytest.mark.parametrize("at", [0, 2, 29])
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (delta_line(1, 31), "event 31 is no longer where it was"),
+        (delta_line(0, 32), "event 31 is no longer where it was"),
+        (encode_call_end(0, 31, "complete"), "event 31 is no longer where it was"),
+        (delta_line(0, 31)[:-3] + b"\n", "not valid JSON: the line is cut off"),
+    ],
+)
+def test_a_line_that_is_not_the_one_it_was_is_refused(count: int, at: int, other: bytes, reason: str) -> None:
+    first = 31 - min(at, count - 1)
+    lines = [delta_line(0, index) for index in range(first, first + count)]
+    lines[31 - first] = other
+    with pytest.raises(LineDefect) as raised:
+        payloads(lines, 0, first)
+    assert raised.value.reason == reason
+
+
+def test_kinds_of_events_that_alternate_are_looked_at_once() -> None:
+    """Not all that follow again and again for the few of them that begin alike."""
+    kinds = ["text_delta", "thinking_delta"]
+    lines = [delta_line(0, index, kinds[index // 3 % 2]) for index in range(10, 99)]
+    assert [texts.head for texts in event_texts(lines, 0, 10)][:-1] in ([], [b""])
 
 
 def test_a_long_answer_is_found_whole_in_any_block() -> None:
@@ -202,5 +256,5 @@ def test_a_long_answer_is_found_whole_in_any_block() -> None:
     block = b"".join(lines)
     assert find_deltas(block, 0) == Deltas(0, 0, 12_000, len(block), "text_delta")
     events = [{"type": "text_delta", "content_index": 0, "delta": f"word {index} "} for index in range(12_000)]
-    payloads = canonical_payloads(lines, 0, 0)
-    assert [json.loads(payload) for payload in payloads] == events
+    assert [json.loads(payload) for payload in payloads(lines, 0, 0)] == events
+    assert len(event_texts(lines, 0, 0)) == 1, "what begins alike is together"

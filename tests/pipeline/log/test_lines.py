@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from openprogram.pipeline.json_value import NotJson
-from openprogram.pipeline.log.event_lines import canonical_payloads
+from openprogram.pipeline.log.event_lines import event_texts
 from openprogram.pipeline.log.lines import (
     OUTCOMES,
     CallEndLine,
@@ -62,7 +62,7 @@ def test_an_event_is_read_as_it_was_written_in_both_spellings(event: dict[str, A
         assert isinstance(line, EventLine)
         assert (line.call_index, line.event_index, line.is_canonical) == (3, 14, is_canonical)
         assert exact(line.event) == exact(event)
-    assert canonical_payloads([written], 3, 14) == [field_text(respelled, "event")]
+    assert [texts.whole() for texts in event_texts([written], 3, 14)] == [[field_text(respelled, "event")]]
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log import event_lines, reader, scan
+from openprogram.pipeline.log.event_lines import EventTexts
 from openprogram.pipeline.log.lines import CleanRequest, EventLine, HeaderLine, LineDefect, RequestLine, parse_line
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import open_recording
@@ -77,10 +79,11 @@ def read(path: Path) -> Content | None:
         return None
     with opened:
         calls = range(opened.call_count)
-        payloads = [[text for batch in opened.event_batches(call) for text in batch] for call in calls]
+        batches = [chain.from_iterable(opened.event_batches(call)) for call in calls]
         events = [list(opened.events(call)) for call in calls]
-        assert [CODEC.load_all(texts) for texts in payloads] == [
-            [CODEC.load_all([json.dumps(event).encode()])[0] for event in of_call] for of_call in events
+        assert [list(chain.from_iterable(map(CODEC.load_all, of_call))) for of_call in batches] == [
+            [CODEC.load_all(EventTexts(b"", [json.dumps(event).encode()]))[0] for event in of_call]
+            for of_call in events
         ]
         return [opened.request(call) for call in calls], events
 
