@@ -111,7 +111,13 @@ def _passed() -> str:
 _PASSED: Final = re.compile(_passed())
 
 
+#: Behind a name, the rest of a text in which no value stands: less than six characters are one only in quotes or a URL.
+_TOO_SHORT: Final = re.compile(r"[\w ,;:.-]{0,6}\Z")
+
+
 def _named_value(reader: Reader, start: int, end: int) -> Span | None:
+    if reader.closed and reader.end - end <= 6 and _TOO_SHORT.match(reader.text, end):
+        return None
     return None if _PASSED.match(reader.text, start) else _read_named(reader, start, end)
 
 

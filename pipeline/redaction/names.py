@@ -104,6 +104,12 @@ _PERHAPS_WORDS: Final = frozenset(
     """pass pw auth credential credentials session sid sessionid connectionstring dsn sig signature pin otp bearer
     cookies login sas contraseña parola пароль пасс""".split()
 )
+#: One of these is part of every name that says something.
+_TELLING: Final = re.compile(
+    "auth|bearer|connectionstring|cookie|credential|dsn|jwt|key|login|otp|parola|pass|pat|pin|psk|pw|secret|session"
+    "|sas|sid|sig|token|wort"
+)
+_PATH: Final = re.compile(r"[/.:]")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
@@ -117,9 +123,11 @@ def name_secrecy(name: str) -> Secrecy:
     squeezed = _squeeze(name)
     if squeezed in _EXACT:
         return Secrecy.WHOLE
+    if squeezed.isalnum() and squeezed.isascii() and _TELLING.search(squeezed) is None:
+        return Secrecy.NONE  # most names, told at once
     if len(name) > 128 or SECRET_PLACEHOLDER in name:
         return Secrecy.NONE
-    words = [word.lower() for word in _WORD.findall(re.split(r"[/.:]", name.rstrip("/.:"))[-1])]
+    words = [word.lower() for word in _WORD.findall(_PATH.split(name.rstrip("/.:"))[-1])]
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
         words.pop()
     if not words or (words[0] in _NOT_A_VALUE and len(words) > 1):

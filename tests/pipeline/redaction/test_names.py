@@ -1,9 +1,13 @@
 """Names: the sixteen in every spelling, compounds of them, and what only sounds like one."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from openprogram.pipeline.redaction import SECRET_FIELD_NAMES, SECRET_PLACEHOLDER, remove_secret_values
+from openprogram.pipeline.redaction import SECRET_FIELD_NAMES, SECRET_PLACEHOLDER, names, remove_secret_values
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 
 _ANY_TYPE: list[JsonValue] = ["x", "", None, 0, 12345, True, 1.5, ["a", {"b": 1}], {"a": {"b": "c"}}]
@@ -61,3 +65,32 @@ def test_of_a_path_the_last_part_counts() -> None:
 
 def test_a_name_with_a_placeholder_in_it_says_nothing() -> None:
     assert name_secrecy(f"{SECRET_PLACEHOLDER} token") is Secrecy.NONE
+
+
+_PARTS = [
+    *(name[cut:] for name in SECRET_FIELD_NAMES for cut in (0, 2)),
+    *names._SECRET_ENDS,
+    *names._SECRET_WORDS,
+    *names._PERHAPS_WORDS,
+    *"to ken pass word wd phrase key api x my session id 2 prod".split(),
+    *"-_ ./!é",
+]
+
+
+def check_closely(name: str) -> None:
+    """What is said of a name at once is what a closer look says."""
+    at_once = name_secrecy.__wrapped__(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "_TELLING", re.compile(""))
+        assert at_once is name_secrecy.__wrapped__(name)
+
+
+@pytest.mark.parametrize("name", sorted({*_PARTS, *(f"{owner}key" for owner in names.KEY_OWNERS)}))
+def test_a_name_of_one_word_is_told_at_once_as_on_a_closer_look(name: str) -> None:
+    check_closely(name)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from([*_PARTS, *(part.title() for part in _PARTS)]), max_size=5).map("".join))
+def test_a_name_of_several_words_too(name: str) -> None:
+    check_closely(name)

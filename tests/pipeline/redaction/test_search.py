@@ -277,6 +277,19 @@ def test_a_secret_in_its_place_is_not_passed_by(place: str) -> None:
             check(text, [""])
 
 
+@pytest.mark.parametrize("name", [*_NAMES, "api_key", "session_token"])
+def test_so_little_behind_a_name_is_no_value(name: str) -> None:
+    gaps = ["", " ", ":", ": ", "=", ' "', "='", ", ", "\n", " is ", "%3D", "&gt;"]
+    values = ["", "a", "a1", "A1-_.", "aA1bB", "Zx4Qm8", "Zx4Qm81Lw"]
+    for pieces in itertools.product(["", "?", "&", '"', "my ", "--", "$ cat "], [name], gaps, values):
+        text = "".join(pieces)
+        for match in triggers(_PLAIN.pattern, text):
+            trigger, rule = _PLAIN.groups[(match.lastindex or 0) - 1]
+            if rule.name == "named-value" and fields._TOO_SHORT.match(text, match.end()):
+                rule = rule._replace(match=fields._read_named)
+                assert says_nothing(rule, text, match.start() - trigger.anchor, match.end()), text
+
+
 @pytest.mark.parametrize("text", ["tell me the senha: Zx4Qm81Lw", "SENHA=Zx4Qm81Lw", "Señor, senha: Zx4Qm81Lw"])
 def test_a_literal_that_only_a_frequent_letter_tells_is_found_where_it_stands(text: str) -> None:
     assert [match.end() for match in triggers(search_of(text).pattern, text)] == [text.lower().index("senha") + 5]
