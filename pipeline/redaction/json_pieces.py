@@ -1,19 +1,65 @@
-"""Pieces of JSON text that may be cut anywhere: escapes, numbers, constants (RFC 8259)."""
+"""Pieces of JSON text that may be cut anywhere: blanks, strings, escapes, numbers, constants (RFC 8259)."""
 
+import json
 import re
 from typing import Final
 
-__all__ = ["read_escape", "valid_length"]
+__all__ = ["BLANKS", "CHUNK", "SIMPLE", "STRING", "decoded", "may_go_on", "raw_width", "valid_length"]
+
+#: Expressions for what stands between values; for the characters of a string that are all there; for a string.
+#: A high surrogate that the end of the text follows isn't: the low one may come, and two escapes are one character.
+BLANKS: Final = r"[ \t\r\n]*+"
+_HEX: Final = "[0-9a-fA-F]"
+_CHARACTER: Final = r'[^"\\]++|\\["\\/bfnrt]'
+CHUNK: Final = rf"(?:{_CHARACTER}|\\u(?![dD][89abAB]){_HEX}{{4}}|\\u{_HEX}{{4}}(?!\\?\Z|\\u{_HEX}{{0,3}}\Z))*+"
+STRING: Final = rf'"((?:{_CHARACTER}|\\u{_HEX}{{4}})*+)"'
 
 _CONSTANTS: Final = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
-_NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?)?")
-_ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_NUMBER: Final = r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]*)?)?"
+_BEGINS_NUMBER: Final = re.compile(_NUMBER)
+
+
+def _begun(constant: str) -> str:
+    """An expression for `constant`, or as much of its beginning as there is."""
+    pattern = ""
+    for character in reversed(constant[1:]):
+        pattern = f"(?:{character}{pattern})?+"
+    return constant[0] + pattern
+
+
+#: An expression for a number or a constant, or as much of its beginning as `valid_length` takes.
+SIMPLE: Final = rf"(?:{'|'.join([f'(?=[-0-9]){_NUMBER}', *map(_begun, _CONSTANTS)])})"
+_OPEN_ESCAPE: Final = re.compile(rf"\\(?:\Z|u{_HEX}{{0,3}}\Z|u{_HEX}{{4}})")
+_PLAIN: Final = re.compile(r"[^\\]*")
+_ESCAPE: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.")
+_DECODER: Final = json.JSONDecoder(strict=False)
+
+
+def decoded(chunk: str) -> str:
+    """The characters that raw text of a string, without its quotes, stands for. Every escape is one and all there."""
+    if "\\" not in chunk:
+        return chunk
+    characters: str = _DECODER.raw_decode(f'"{chunk}"')[0]
+    return characters
+
+
+def raw_width(raw: str, start: int, count: int) -> int:
+    """The width of `count` characters of a string from `start` on in its raw text."""
+    index = start
+    while count:
+        plain = _PLAIN.match(raw, index, index + count)
+        end = plain.end() if plain else index
+        count -= end - index
+        index = end
+        if count and (escape := _ESCAPE.match(raw, index)):
+            index = escape.end()
+            count -= 1
+    return index - start
 
 
 def valid_length(bare: str) -> int:
     """How many characters of `bare` begin a number or a constant."""
-    number = _NUMBER.match(bare)
+    number = _BEGINS_NUMBER.match(bare)
     length = number.end() if number else 0
     for constant in _CONSTANTS:
         while length < len(bare) and constant.startswith(bare[: length + 1]):
@@ -21,30 +67,6 @@ def valid_length(bare: str) -> int:
     return length
 
 
-def read_escape(text: str, index: int) -> tuple[str, int] | None:
-    """The character of the escape at `index` and its width in the text; width 0: no escape; None: it isn't all there.
-
-    Two escapes of a surrogate pair are one character, as `json.loads` has it.
-    """
-    kind = text[index + 1 : index + 2]
-    if kind != "u":
-        return (_ESCAPES[kind], 2) if kind in _ESCAPES else None if not kind else ("", 0)
-    first = _code_unit(text, index)
-    if first is None or first < 0 or not 0xD800 <= first < 0xDC00:
-        return None if first is None else ("", 0) if first < 0 else (chr(first), 6)
-    if not "\\u".startswith(text[index + 6 : index + 8]):
-        return chr(first), 6
-    second = _code_unit(text, index + 6)
-    if second is None:
-        return None
-    if 0xDC00 <= second < 0xE000:
-        return chr(0x10000 + ((first & 0x3FF) << 10) + (second & 0x3FF)), 12
-    return chr(first), 6
-
-
-def _code_unit(text: str, index: int) -> int | None:
-    """The number of the `\\uXXXX` at `index`; -1: it is none; None: it isn't all there."""
-    digits = text[index + 2 : index + 6]
-    if not all(digit in _HEX for digit in digits):
-        return -1
-    return int(digits, 16) if len(digits) == 4 else None
+def may_go_on(text: str, index: int) -> bool:
+    """Whether the escape at `index`, with which CHUNK ended, isn't all there; otherwise it is none."""
+    return _OPEN_ESCAPE.match(text, index) is not None

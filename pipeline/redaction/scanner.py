@@ -13,7 +13,7 @@ from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader
 from openprogram.pipeline.redaction.search import MAX_LITERAL, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
-__all__ = ["Piece", "Scanner", "scan_text"]
+__all__ = ["Piece", "Scanner", "holds_nothing", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
 _KEPT: Final = LEFT_CONTEXT + 64
@@ -70,6 +70,11 @@ class Scanner:
         self._reader.closed = True
         self._look_again()
         return self._advance()
+
+    def finish(self, text: str) -> list[Piece]:
+        """The last of the text: as `feed`, then `close`."""
+        self._reader.closed, self._reader.run_on = True, None
+        return self.feed(text)
 
     @property
     def buffered(self) -> int:
@@ -196,6 +201,11 @@ class Scanner:
             pieces.append((end - self._decided, self._owed or ""))
             self._owed, self._decided = None, end
         self._position = self._reader.floor = self._decided
+
+
+def holds_nothing(text: str) -> bool:
+    """Whether no rule finds anything in a whole text."""
+    return _first_found(text, search_of(text)) is None
 
 
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:

@@ -13,7 +13,19 @@ from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER, Secrecy, na
 from openprogram.pipeline.redaction.reader import NeedMore, Reader
 from openprogram.pipeline.redaction.spans import Match, Span, kept
 
-__all__ = ["MAX_NAME", "NAME_KEYS", "OPENINGS", "ListScope", "ObjectScope", "Place", "place_of"]
+__all__ = [
+    "MAX_NAME",
+    "NAME_KEYS",
+    "OPENINGS",
+    "PLAIN_LIST",
+    "ListScope",
+    "ObjectScope",
+    "Place",
+    "is_name",
+    "list_scope",
+    "opens",
+    "place_of",
+]
 
 #: Characters of a string that may be a name; a longer one is none.
 MAX_NAME: Final = 128
@@ -65,13 +77,20 @@ def _everything(reader: Reader, _index: int) -> tuple[int, bool]:
     return reader.end, reader.closed
 
 
+_PROOFS: Final = {Place.NEARBY: Proof.NEARBY, Place.NAMED: Proof.NAMED}
 #: The rule with which the scan of a string begins, by its place.
 OPENINGS: Final[dict[Place, Match]] = {
-    Place.NEARBY: _opening(Proof.NEARBY),
-    Place.NAMED: _opening(Proof.NAMED),
+    **{place: _opening(proof) for place, proof in _PROOFS.items()},
     Place.STRING: _certain,
     Place.WHOLE: _certain,
 }
+
+
+def opens(text: str, place: Place) -> bool:
+    """Whether the opening rule of `place` may find something in all of a string."""
+    return place is not Place.LOOK and (place not in _PROOFS or is_secret_value(text[:WINDOW], _PROOFS[place]))
+
+
 _PLACES: Final = {
     Secrecy.NONE: Place.LOOK,
     Secrecy.PERHAPS: Place.NEARBY,
@@ -88,18 +107,41 @@ def place_of(key: str) -> Place:
 class ObjectScope:
     """The members of one object, in their order."""
 
-    __slots__ = ("_named", "_numbers", "_taken", "_used")
+    __slots__ = ("_keys", "named")
 
     def __init__(self) -> None:
-        self._named = Secrecy.NONE
-        self._taken: dict[str, str] = {}  # what was made of a key with a placeholder in it
-        self._used: set[str] = set()
-        self._numbers: dict[str, int] = {}
+        self.named = Secrecy.NONE  # what the name in the last NAME_KEYS member says
+        self._keys: _Numbering | None = None  # most objects have no secret in a key
 
     def new_key(self, key: str, scanned: str) -> str:
         """The key to record for `key`, of which redaction left `scanned`: numbered where another key has it already."""
         if SECRET_PLACEHOLDER not in scanned:
             return scanned
+        self._keys = self._keys or _Numbering()
+        return self._keys.new_key(key, scanned)
+
+    def place(self, key: str) -> Place:
+        """The place of the value under `key` (the key to record)."""
+        place = place_of(key)
+        if self.named and place is Place.LOOK and key.lower() in _VALUE_KEYS:
+            return Place.STRING if self.named >= Secrecy.STRING else Place.NAMED
+        return place
+
+    def saw(self, key: str, text: str) -> None:
+        """The string `text`, redacted, stands under `key`."""
+        if key.lower() in NAME_KEYS:
+            self.named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
+
+
+class _Numbering:
+    """The keys of one object that have a placeholder in them, kept apart."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}  # what was made of a key
+        self._used: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def new_key(self, key: str, scanned: str) -> str:
         if key in self._taken:
             return self._taken[key]
         name, number = scanned, self._numbers.get(scanned, 1)
@@ -111,39 +153,45 @@ class ObjectScope:
         self._taken[key] = name
         return name
 
-    def place(self, key: str) -> Place:
-        """The place of the value under `key` (the key to record)."""
-        place = place_of(key)
-        if self._named and place is Place.LOOK and key.lower() in _VALUE_KEYS:
-            return Place.STRING if self._named >= Secrecy.STRING else Place.NAMED
-        return place
-
-    def saw(self, key: str, text: str) -> None:
-        """The string `text`, redacted, stands under `key`."""
-        if key.lower() in NAME_KEYS:
-            self._named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
-
 
 class ListScope:
-    """The items of one list, in their order. `key`: the key it stands under, `place`: what that says."""
+    """What the items of a list so far say about the next one.
 
-    __slots__ = ("_login", "_named", "_place")
+    Never changed, since there are few and all lists share them: nothing is made for a bracket.
+    """
 
-    def __init__(self, key: str, place: Place) -> None:
-        self._place = place if place in (Place.STRING, Place.NEARBY) else Place.LOOK
-        self._login = key.lower() in _LOGIN_KEYS
-        self._named = False
+    __slots__ = ("after_name", "after_text", "after_value", "place")
 
-    def place(self) -> Place:
-        """The place of the next item."""
-        if self._place is Place.LOOK and self._named:
-            return Place.NAMED
-        return self._place
+    def __init__(self, place: Place) -> None:
+        self.place = place  # of the next item
+        self.after_value = self.after_text = self.after_name = self
 
-    def saw(self, text: str | None) -> None:
-        """The item was the string `text`, redacted, or something else."""
-        if text is None:
-            self._named = self._login = False
-            return
-        self._named = self._login or (len(text) <= MAX_NAME and name_secrecy(text.lstrip("-")) >= Secrecy.STRING)
-        self._login = False
+    def after(self, text: str) -> "ListScope":
+        """The scope behind the string `text`, redacted."""
+        return self.after_name if self.after_name is not self.after_text and is_name(text) else self.after_text
+
+
+def is_name(text: str) -> bool:
+    """Whether the item `text` of a list says that a secret follows it: `--token`."""
+    return len(text) <= MAX_NAME and name_secrecy(text.lstrip("-")) >= Secrecy.STRING
+
+
+def _beginnings(place: Place) -> tuple[ListScope, ListScope]:
+    """Of lists at `place`: the scope before the first item, and that of a list whose first item is a user."""
+    plain, login = ListScope(place), ListScope(place)
+    named = ListScope(Place.NAMED) if place is Place.LOOK else plain
+    named.after_value = named.after_text = login.after_value = plain
+    plain.after_name = login.after_text = login.after_name = named
+    return plain, login
+
+
+#: For the places that say something of the strings in a list too.
+_BEGINNINGS: Final = {place: _beginnings(place) for place in (Place.LOOK, Place.NEARBY, Place.STRING)}
+#: The beginning of a list that stands in a list.
+PLAIN_LIST: Final = _BEGINNINGS[Place.LOOK][0]
+
+
+def list_scope(key: str, place: Place) -> ListScope:
+    """The scope before the first item of a list under `key`, at `place`."""
+    plain, login = _BEGINNINGS[place] if place in _BEGINNINGS else _BEGINNINGS[Place.LOOK]
+    return login if key.lower() in _LOGIN_KEYS else plain

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_SUFFIX",
     "Found",
     "Search",
+    "begins_nothing",
     "find_trigger",
     "first_start",
     "open_trigger",
@@ -261,6 +262,13 @@ def first_start(search: Search | None, reader: Reader, decided: int, position: i
             return opening.start()
         position = opening.start() + 1
     return end
+
+
+def begins_nothing(text: str) -> bool:
+    """Whether no trigger stands in `text`, nor at its end the beginning of one with which a secret may begin."""
+    if _OPEN_DIRECT.search(text, max(0, len(text) - _MAX_DIRECT + 1)) is not None:
+        return False
+    return search_of(text).pattern.search(text) is None
 
 
 def _may_begin(reader: Reader, index: int) -> bool:

@@ -8,31 +8,16 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from openprogram.pipeline.redaction.known import KEYS, PLAIN, know, scan
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import scan_text
-from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, ListScope, ObjectScope, Place, place_of
+from openprogram.pipeline.redaction.scope import ObjectScope, Place, list_scope
 
 __all__ = ["REDACTION_VERSION", "Redacted", "redact", "remove_secret_values"]
 
 #: Raised with every change of what is removed: replay then runs today's rules over an older recording too.
 REDACTION_VERSION: Final = 1
 
-#: Keys, without case and `_`, whose strings the provider must get back as they were.
-_UNTOUCHED: Final = frozenset(
-    {
-        "thinkingsignature",
-        "textsignature",
-        "thoughtsignature",
-        "signature",
-        "encryptedcontent",
-        "encryptedindex",
-        "encryptedstdout",
-        "redactedcontent",
-        "toolcallid",
-        "tooluseid",
-        "callid",
-    }
-)
 _CALL_TYPES: Final = frozenset({"toolCall", "tool_call", "tool_use", "function_call", "toolcall_start"})
 #: The ends of the types of a vendor's own calls: `server_tool_use`, `web_search_call`.
 _CALL_ENDS: Final = ("_tool_use", "_call")
@@ -78,51 +63,6 @@ def redact(value: JsonValue) -> Redacted:
     return Redacted(walk.look(value, _PROTOCOL, Place.LOOK, ""), walk.count)
 
 
-class _Key(NamedTuple):
-    """What is known of a key: what the scan made of it, and what that says."""
-
-    scanned: str
-    removed: int
-    place: Place
-    scoped: bool  # it matters to its neighbours
-    untouched: str  # "always", "id", "data", "result" or ""
-
-
-#: Keys seen before. The same few come again and again, and a key with a secret in it is never one of them.
-_KEYS: Final[dict[str, _Key]] = {}
-_MAX_KEYS: Final = 4096
-
-
-def _know(key: str) -> _Key:
-    scanned, count = scan_text(key)
-    squeezed = key.lower().replace("_", "")
-    untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data", "result") else ""
-    scoped = SECRET_PLACEHOLDER in scanned or key.lower() in NAME_KEYS
-    known = _Key(scanned, count, place_of(scanned), scoped, untouched)
-    if not count and len(key) <= MAX_NAME:
-        if len(_KEYS) >= _MAX_KEYS:
-            _KEYS.clear()
-        _KEYS[key] = known
-    return known
-
-
-#: Short strings seen before in which nothing was found: roles, types, names of tools and models.
-_PLAIN: Final[set[str]] = set()
-_MAX_PLAIN: Final = 48
-
-
-def _scan(text: str) -> tuple[str, int]:
-    """As `scan_text`, for text that often comes again."""
-    if text in _PLAIN:
-        return text, 0
-    found = scan_text(text)
-    if not found[1] and len(text) <= _MAX_PLAIN:
-        if len(_PLAIN) >= _MAX_KEYS:
-            _PLAIN.clear()
-        _PLAIN.add(text)
-    return found
-
-
 class _Walk:
     """One walk. `count`: places replaced so far."""
 
@@ -134,7 +74,7 @@ class _Walk:
         if isinstance(value, str):
             if place >= Place.STRING:
                 return self._remove(value)
-            text, count = _scan(value) if place is Place.LOOK else scan_text(value, OPENINGS.get(place))
+            text, count = scan(value, place)
             self.count += count
             return text
         if place is Place.WHOLE:
@@ -153,7 +93,7 @@ class _Walk:
         scope: ObjectScope | None = None
         new: dict[str, JsonValue] | None = None  # a copy from the first change on: most objects have none
         for key, item in value.items():
-            known = _KEYS.get(key) or _know(key)
+            known = KEYS.get(key) or know(key, *scan_text(key))
             name, place = key, known.place
             if known.scoped or scope is not None:
                 scope = scope or ObjectScope()
@@ -163,7 +103,7 @@ class _Walk:
             redacted: JsonValue = item
             if isinstance(item, str):
                 if not (known.untouched and not mode.free and _is_untouched(known.untouched, value)):
-                    if place is not Place.LOOK or item not in _PLAIN:
+                    if place is not Place.LOOK or item not in PLAIN:
                         redacted = self.look(item, mode, place, name)
                     if scope is not None and isinstance(redacted, str):
                         scope.saw(name, redacted)
@@ -193,19 +133,23 @@ class _Walk:
         return new
 
     def _list(self, value: list[JsonValue], mode: _Mode, place: Place, key: str) -> list[JsonValue]:
-        scope, new, changed = ListScope(key, place), list[JsonValue](), False
-        for item in value:
+        scope = list_scope(key, place)
+        new: list[JsonValue] | None = None  # a copy from the first change on
+        for index, item in enumerate(value):
             redacted: JsonValue = item
             if isinstance(item, str):
-                redacted = self.look(item, mode, scope.place(), "")
-                scope.saw(redacted if isinstance(redacted, str) else None)
+                if scope.place is not Place.LOOK or item not in PLAIN:
+                    redacted = self.look(item, mode, scope.place, "")
+                scope = scope.after(redacted) if isinstance(redacted, str) else scope.after_value
             else:
                 if isinstance(item, (dict, list)):
                     redacted = self.look(item, mode, Place.LOOK, "")
-                scope.saw(None)
-            changed = changed or redacted is not item
-            new.append(redacted)
-        return new if changed else value
+                scope = scope.after_value
+            if new is not None:
+                new.append(redacted)
+            elif redacted is not item:
+                new = [*value[:index], redacted]
+        return value if new is None else new
 
 
 def _members_before(value: dict[str, JsonValue], stop: str) -> dict[str, JsonValue]:

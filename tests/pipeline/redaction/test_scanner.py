@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.redaction import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.encoded import MAX_ENCODED
-from openprogram.pipeline.redaction.scanner import Scanner, scan_text
+from openprogram.pipeline.redaction.scanner import Scanner, holds_nothing, scan_text
+from openprogram.pipeline.redaction.search import begins_nothing
 from tests.pipeline.redaction.texts import FRAGMENTS, TEXTS, applied, cut_anywhere
 
 #: Texts in which a cut anywhere is a trap: names, values and ends that change their meaning with one more character.
@@ -229,6 +230,30 @@ def test_the_rest_of_a_secret_is_not_remembered(opening: str, unit: str) -> None
     for _ in range(500):
         machine.feed(unit * 16)
     assert machine.buffered < 1_000
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(TEXTS, st.lists(st.sampled_from(FRAGMENTS), max_size=3).map("".join)), st.integers(0, 12))
+def test_of_a_text_that_begins_nothing_no_character_waits(text: str, length: int) -> None:
+    for begun in (text, text[:length]):
+        if begun and begins_nothing(begun):
+            assert Scanner().feed(begun) == [(len(begun), None)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, st.integers(0, 60))
+def test_a_text_is_finished_with_its_last_piece_or_after_it(text: str, cut: int) -> None:
+    machine = Scanner()
+    assert applied(text, machine.feed(text[:cut]) + machine.finish(text[cut:])) == streamed([text])
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+def test_a_text_that_holds_nothing_stays(text: str) -> None:
+    if holds_nothing(text):
+        assert scan_text(text) == (text, 0)
+    elif SECRET_PLACEHOLDER not in text:
+        assert scan_text(text)[1] > 0
 
 
 def test_an_empty_text_is_no_trouble() -> None:

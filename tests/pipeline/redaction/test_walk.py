@@ -173,11 +173,15 @@ def test_a_name_and_its_value_may_stand_in_a_pair() -> None:
         "headers": [{"name": "X-Api-Key", "value": "plain"}, {"name": "Accept", "value": "plain"}],
         "list": [["x-api-key", "Zx4Qm81LwT7v"], ["accept", "Zx4Qm81LwT7v"]],
         "argv": ["tool", "--password", "Zx4Qm81LwT7v", "--page", "Zx4Qm81LwT7v"],
+        "basicauth": ["bob", "Zx4Qm81LwT7v", "Zx4Qm81LwT7v"],
+        "userpass": [1, "Zx4Qm81LwT7v"],
     }
     assert remove_secret_values(value) == {
         "headers": [{"name": "X-Api-Key", "value": SECRET_PLACEHOLDER}, {"name": "Accept", "value": "plain"}],
         "list": [["x-api-key", SECRET_PLACEHOLDER], ["accept", "Zx4Qm81LwT7v"]],
         "argv": ["tool", "--password", SECRET_PLACEHOLDER, "--page", "Zx4Qm81LwT7v"],
+        "basicauth": ["bob", SECRET_PLACEHOLDER, "Zx4Qm81LwT7v"],
+        "userpass": [1, "Zx4Qm81LwT7v"],
     }
 
 

@@ -1,0 +1,99 @@
+"""A string in JSON text, cut anywhere: it is scanned decoded, and what is decided is said of the raw text."""
+
+from openprogram.pipeline.redaction.json_pieces import raw_width
+from openprogram.pipeline.redaction.known import MAX_PLAIN, is_plain
+from openprogram.pipeline.redaction.scanner import Piece, Scanner
+from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, Place
+from openprogram.pipeline.redaction.search import begins_nothing
+
+__all__ = ["OpenString"]
+
+
+class OpenString:
+    """Like Scanner: `feed()` and `finish()` return decided pieces, of the raw text.
+
+    `raw` is always text of the string's own, escapes and all, and `text` the characters that it stands for.
+    """
+
+    __slots__ = ("_length", "_place", "_raw", "_scanner", "_seen", "_seen_length", "_source", "_text", "is_key")
+
+    def __init__(self, place: Place, *, is_key: bool) -> None:
+        self.is_key, self._place = is_key, place
+        # none while nothing of a short text may be part of a secret: most strings end before they need one
+        self._scanner = None if place is Place.LOOK else Scanner(OPENINGS[place])
+        self._raw = self._text = ""  # undecided
+        self._source, self._length = list[str](), 0  # all of a key so far, or more of a value than a name has
+        self._seen, self._seen_length = list[str](), 0  # that, redacted
+
+    @property
+    def count(self) -> int:
+        """Places replaced so far."""
+        return self._scanner.count if self._scanner else 0
+
+    @property
+    def owed(self) -> str:
+        """After `finish()`: the placeholder of a secret without a character."""
+        return self._scanner.owed if self._scanner else ""
+
+    @property
+    def source(self) -> str:
+        """The string as it came: all of a key, or more of a value than a name has."""
+        return "".join(self._source)
+
+    @property
+    def seen(self) -> str:
+        """After `finish()`: that, as it is recorded."""
+        return "".join(self._seen) + self.owed
+
+    def feed(self, raw: str, text: str) -> list[Piece]:
+        """The string goes on."""
+        self._take(raw, text)
+        if self._scanner is None:
+            if self._length <= MAX_PLAIN and begins_nothing(self.source):
+                return self._keep_all()
+            self._scanner = self._scanner_before()
+        return self._in_raw(self._scanner.feed(text))
+
+    def finish(self, raw: str, text: str) -> list[Piece]:
+        """The rest of the string: its closing quote follows, or nothing does."""
+        self._take(raw, text)
+        if self._place is Place.LOOK and not self.count and self._length <= MAX_PLAIN and is_plain(self.source):
+            return self._keep_all()
+        self._scanner = self._scanner or self._scanner_before()
+        return self._in_raw(self._scanner.finish(text))
+
+    def _take(self, raw: str, text: str) -> None:
+        self._raw += raw
+        self._text += text
+        if self.is_key or self._length <= MAX_NAME:
+            self._source.append(text)
+            self._length += len(text)
+
+    def _scanner_before(self) -> Scanner:
+        """A scanner that has read what came before the last piece: nothing of that waits."""
+        scanner = Scanner()
+        if len(self._source) > 1:
+            scanner.feed("".join(self._source[:-1]))
+        return scanner
+
+    def _keep_all(self) -> list[Piece]:
+        """All that has come stays."""
+        decided: list[Piece] = [(len(self._raw), None)]
+        self._seen.append(self._text)
+        self._raw = self._text = ""
+        return decided
+
+    def _in_raw(self, pieces: list[Piece]) -> list[Piece]:
+        start = raw_start = 0
+        plain = len(self._raw) == len(self._text)  # every escape is longer than its character
+        decided = []
+        for length, new in pieces:
+            if self.is_key or self._seen_length <= MAX_NAME:
+                self._seen.append(self._text[start : start + length] if new is None else new)
+                self._seen_length += len(self._seen[-1])
+            start += length
+            width = length if plain else raw_width(self._raw, raw_start, length)
+            raw_start += width
+            decided.append((width, new))
+        self._raw, self._text = self._raw[raw_start:], self._text[start:]
+        return decided

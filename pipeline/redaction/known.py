@@ -1,0 +1,76 @@
+"""Keys and strings of a value, as they are redacted; the same few come again and again, and are remembered."""
+
+from typing import Final, NamedTuple
+
+from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
+from openprogram.pipeline.redaction.scanner import holds_nothing, scan_text
+from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, Place, opens, place_of
+
+__all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "is_plain", "know", "scan"]
+
+_MAX: Final = 4096
+#: Keys, without case and `_`, whose strings the provider must get back as they were.
+_UNTOUCHED: Final = frozenset(
+    {
+        "thinkingsignature",
+        "textsignature",
+        "thoughtsignature",
+        "signature",
+        "encryptedcontent",
+        "encryptedindex",
+        "encryptedstdout",
+        "redactedcontent",
+        "toolcallid",
+        "tooluseid",
+        "callid",
+    }
+)
+
+
+class Key(NamedTuple):
+    """What is known of a key: what the scan made of it, and what that says."""
+
+    scanned: str
+    removed: int
+    place: Place
+    scoped: bool  # it matters to its neighbours
+    untouched: str  # "always", "id", "data", "result" or ""
+
+
+#: Keys seen before. A key with a secret in it is never one of them.
+KEYS: Final[dict[str, Key]] = {}
+#: Short strings seen before in which nothing was found: roles, types, names of tools and models.
+PLAIN: Final[set[str]] = set()
+MAX_PLAIN: Final = 48
+
+
+def know(key: str, scanned: str, removed: int) -> Key:
+    """What is known of `key`, of which the scan left `scanned`; remembered for the next time."""
+    squeezed = key.lower().replace("_", "")
+    untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data", "result") else ""
+    scoped = SECRET_PLACEHOLDER in scanned or key.lower() in NAME_KEYS
+    known = Key(scanned, removed, place_of(scanned), scoped, untouched)
+    if not removed and len(key) <= MAX_NAME:
+        if len(KEYS) >= _MAX:
+            KEYS.clear()
+        KEYS[key] = known
+    return known
+
+
+def is_plain(text: str) -> bool:
+    """Whether nothing is removed from a string whose place says nothing of it."""
+    if text in PLAIN:
+        return True
+    plain = text == SECRET_PLACEHOLDER or holds_nothing(text)
+    if plain and len(text) <= MAX_PLAIN:
+        if len(PLAIN) >= _MAX:
+            PLAIN.clear()
+        PLAIN.add(text)
+    return plain
+
+
+def scan(text: str, place: Place) -> tuple[str, int]:
+    """A string without its secrets, and how many were removed."""
+    if opens(text, place):
+        return scan_text(text, OPENINGS[place])
+    return (text, 0) if is_plain(text) else scan_text(text)
