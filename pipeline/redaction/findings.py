@@ -84,6 +84,7 @@ class _NamingScanner(Scanner):
 
     def __init__(self) -> None:
         super().__init__()
+        self._answers = None  # each rule is asked itself
         self.names: list[str] = []
         self._found: dict[int, str] = {}  # start of a span → the rule that gave it
 

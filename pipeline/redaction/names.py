@@ -127,13 +127,13 @@ def name_secrecy(name: str) -> Secrecy:
         return Secrecy.NONE  # most names, told at once
     if len(name) > 128 or SECRET_PLACEHOLDER in name:
         return Secrecy.NONE
-    words = [word.lower() for word in _WORD.findall(_PATH.split(name.rstrip("/.:"))[-1])]
-    while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
+    words = _WORD.findall(_PATH.split(name.rstrip("/.:"))[-1])
+    while len(words) > 1 and (words[-1].isdigit() or words[-1].lower() in _QUALIFIERS):
         words.pop()
-    if not words or (words[0] in _NOT_A_VALUE and len(words) > 1):
+    if not words or (len(words) > 1 and words[0].lower() in _NOT_A_VALUE):
         return Secrecy.NONE
-    joined, last = "".join(words), words[-1]
-    before = words[-2] if len(words) > 1 else ""
+    joined, last = "".join(words).lower(), words[-1].lower()
+    before = words[-2].lower() if len(words) > 1 else ""
     if joined in _EXACT:
         return Secrecy.STRING
     if (last == "token" and before in _PLAIN_TOKENS) or last == "tiktoken":

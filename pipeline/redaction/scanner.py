@@ -8,6 +8,7 @@ Work is linear: nothing is searched twice but LEFT_CONTEXT characters a piece an
 import re
 from typing import Final
 
+from openprogram.pipeline.redaction.answers import NEAR, Answers
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
 from openprogram.pipeline.redaction.search import MAX_LITERAL, Search, first_start, open_trigger, search_of
@@ -38,6 +39,7 @@ class Scanner:
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
         self._ahead: re.Match[str] | None = None  # what was found last, for a search from before it
+        self._answers: Answers | None = Answers()
         self._use(_START)
         self.count = 0
 
@@ -131,6 +133,7 @@ class Scanner:
         end, floor = reader.end, reader.floor
         limit = end if reader.closed else open_trigger(reader, position)
         search, rows, text = self._search.pattern.search, self._rows, reader.text
+        answers = self._answers
         found = self._ahead
         while True:
             # a secret may stand far behind its trigger, and another one between the two: that one comes first
@@ -143,9 +146,15 @@ class Scanner:
             if found is None or anchor >= limit:
                 break
             offset, match = rows[found.lastindex or 0]
+            start = anchor - offset
             reader.hold = end
             try:
-                span = match(reader, anchor - offset, found.end()) if anchor - offset >= floor else None
+                if start < floor:
+                    span = None
+                elif answers is None or anchor - position > NEAR:
+                    span = match(reader, start, found.end())
+                else:
+                    span = answers.ask(reader, match, start, found.end())
             except NeedMore:
                 if first is None:
                     self._position = anchor
@@ -231,15 +240,20 @@ def _first_found(text: str, search: Search) -> int | None:
     found = find(text)
     if found is None:
         return None
-    reader = Reader(text, closed=True)
+    reader, position, answers = Reader(text, closed=True), 0, Answers()
     while found is not None:
         offset, match = rows[found.lastindex or 0]
         anchor = found.start()
         reader.hold = reader.end
         try:
-            if match(reader, anchor - offset, found.end()) is not None:
+            if anchor - position > NEAR:
+                span = match(reader, anchor - offset, found.end())
+            else:
+                span = answers.ask(reader, match, anchor - offset, found.end())
+            if span is not None:
                 return anchor
         except Stop:
             pass
-        found = find(text, anchor + 1)
+        position = anchor + 1
+        found = find(text, position)
     return None
