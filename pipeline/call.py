@@ -115,6 +115,11 @@ class CallHost(Generic[T]):
         self._task.add_done_callback(lambda _: self._done(send))
         return receive
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the task ran and has ended, whatever is still to be done about that in the loop's next turn."""
+        return self._task is not None and self._task.done()
+
     async def begun(self) -> None:
         """The request is on file, or was compared: the call counts. Goes no further where the consumer left already."""
         self._begun = True
@@ -128,7 +133,7 @@ class CallHost(Generic[T]):
 
         A call that has not begun yet begins first: whether it is on file must not depend on the loop's turns.
         """
-        if self._task is None or self._task.done() or self.leaving is not None:
+        if self._task is None or self.is_over or self.leaving is not None:
             return
         self.leaving = outcome
         if self._begun:
@@ -136,7 +141,7 @@ class CallHost(Generic[T]):
 
     def when_finished(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the host task is over, at once where it is already."""
-        if self._task is None or self._task.done():
+        if self._task is None or self.is_over:
             callback()
         else:
             self._task.add_done_callback(lambda _: callback())
@@ -194,6 +199,11 @@ class CallStream(Generic[T]):
         batch = [*self._batch]
         self._batch.clear()
         return batch
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has come to its end: closing it waits for nothing then."""
+        return self._host.is_over
 
     async def __aenter__(self) -> Self:
         """Begin the call, without waiting for an event."""
@@ -268,7 +278,7 @@ class CallStream(Generic[T]):
             return
         self._host.leave(outcome)
         try:
-            if self._receive is not None:
+            if self._receive is not None and not self._host.is_over:
                 with anyio.move_on_after(_END_S, shield=True):
                     await self._host.finished.wait()
         finally:

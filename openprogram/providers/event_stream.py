@@ -174,7 +174,9 @@ class EventStream:
         self._ready.clear()
         self._terminal = None
         close = getattr(self._source, "aclose", None)
-        if close is not None:
+        if isinstance(self._source, CallStream) and self._source.is_over:
+            await self._source.aclose()
+        elif close is not None:
             # opened and left within this call: the scope is never open while the consumer has the control
             with move_on_after(CLOSE_TIMEOUT_S, shield=True):
                 await close()

@@ -229,6 +229,24 @@ async def test_closing_waits_for_the_work_to_clean_up() -> None:
     assert log == ["abandoned"]
 
 
+async def test_closing_a_call_that_is_over_waits_for_nothing() -> None:
+    async def work(send: Send, host: CallHost[Any]) -> None:
+        await host.begun()
+        await send.send([1, 2])
+
+    stream, turns = CallStream(work), []
+
+    async def other() -> None:
+        turns.append("of another task")
+
+    assert await anext(stream) == 1
+    task = asyncio.create_task(other())
+    await stream.aclose()
+    assert turns == []
+    assert [item async for item in stream] == []
+    await task
+
+
 async def test_leaving_before_the_work_has_begun_lets_it_begin_and_no_further() -> None:
     log: list[Any] = []
 
