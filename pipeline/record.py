@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from anyio import move_on_after, to_thread
+from anyio import move_on_after
 from anyio.streams.memory import MemoryObjectSendStream
 
 from openprogram.pipeline.call import CallHost, CallStream, Stage, run_stages
@@ -24,6 +24,7 @@ from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.redact import EventRedaction, redact_events, redact_request
 from openprogram.pipeline.stages.write import write_events, write_request
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
+from openprogram.pipeline.threads import run_in_thread
 
 __all__ = ["Recorder"]
 
@@ -106,7 +107,7 @@ class _RecordedCall(Generic[T]):
             try:
                 self._writer.end(outcome, describe_exception(failure) if isinstance(failure, Exception) else None)
                 with move_on_after(_SYNC_S, shield=True):
-                    await to_thread.run_sync(self._writer.sync, abandon_on_cancel=True)
+                    await run_in_thread(self._writer.sync, abandon_on_cancel=True)
             except PipelineError as error:
                 # The consumer has left or gets the failure that came first; the file says by itself what it lacks.
                 get_logger().error("recording.call_end_failed", reason=type(error).__name__, **self._counts())

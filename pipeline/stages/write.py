@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from anyio import to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.items import Batch, CallClosed, CleanCall, WrittenEvent, split_closed
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
+from openprogram.pipeline.threads import run_in_thread
 
 __all__ = ["write_events", "write_request"]
 
@@ -44,5 +44,5 @@ async def write_events(
                 writer().write(events)
             else:
                 writer().end(closed.outcome, closed.error, events)
-                await to_thread.run_sync(writer().sync)
+                await run_in_thread(writer().sync)
             await send.send(batch)

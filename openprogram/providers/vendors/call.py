@@ -5,15 +5,16 @@ Imported at the first call: everything below here may name pydantic-ai and the S
 
 import json
 from contextlib import AsyncExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, cast
 
-from anyio import to_thread
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponseStreamEvent, SystemPromptPart
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
+from openprogram.pipeline.threads import run_in_thread
 from openprogram.providers.types import Context, Model, StopReason, StreamOptions
 from openprogram.providers.vendors.answer_form import AnswerForm
 from openprogram.providers.vendors.dialect import Dialect, Endpoint
@@ -54,8 +55,8 @@ class VendorCall:
         async with AsyncExitStack() as stack:
             http = await stack.enter_async_context(http_client(self._watch, self._endpoint.timeout))
             # In a thread of its own kind: AWS's configuration is files, and its credentials may come from a server.
-            vendor = await to_thread.run_sync(
-                self._dialect.vendor_model, self._model, self._endpoint, http, abandon_on_cancel=True
+            vendor = await run_in_thread(
+                partial(self._dialect.vendor_model, self._model, self._endpoint, http), abandon_on_cancel=True
             )
             settings = self._settings()
             stream = vendor.request_stream(

@@ -6,10 +6,10 @@ for trying again is the agent loop's business, and each attempt is a call of its
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
-from anyio import to_thread
-
+from openprogram.pipeline.threads import run_in_thread
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
     AssistantMessageEvent,
@@ -77,7 +77,7 @@ class VendorProvider:
         self, model: Model, context: Context, options: StreamOptions
     ) -> AsyncGenerator[AssistantMessageEvent, None]:
         # The first time this takes a second or more, which the event loop has better uses for.
-        dialect = await to_thread.run_sync(self._api.load)
+        dialect = await run_in_thread(self._api.load)
         # Only now: these name pydantic-ai, and `load` says what to install where it is missing.
         from openprogram.providers.vendors.call import VendorCall
         from openprogram.providers.vendors.dialect import Endpoint
@@ -118,7 +118,7 @@ class VendorProvider:
             if key := self._environ.get(variable):
                 return key
         for name in names_of(service):
-            if key := await to_thread.run_sync(self._stored_key, name):  # reads a file
+            if key := await run_in_thread(partial(self._stored_key, name)):  # reads a file
                 return key
         return None
 
