@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from openprogram.pipeline.redaction.gaps import read_gap
-from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value, is_stand_in
 from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
@@ -55,9 +55,12 @@ def _password_option(reader: Reader, start: int, end: int) -> Span | None:
         return None
     reader.hold = end
     gap = read_gap(reader, end)
-    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close or (gap.end == end and option in "akK"):
+    if gap is None or gap.sep not in ("", "=") or gap.newline or (gap.end == end and option in "akK"):
         return None  # only some options take their value without a blank: `mysql -p…`
-    return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
+    quote = gap.close or gap.quote  # `-p'…'`: right behind the option, a quote seems to close something
+    if quote not in ("", "'", '"') or (gap.close and gap.end != end + 1):
+        return None
+    return read_value(reader, gap.end, Proof.NAMED, Style(quote=quote, slashes=gap.slashes))
 
 
 def _openssl_password(reader: Reader, start: int, end: int) -> Span | None:
@@ -89,6 +92,32 @@ def _oracle_login(reader: Reader, _start: int, end: int) -> Span | None:
         return None
     begin = index + quoted + login.start(1)
     return Span(begin, begin + len(login[1]))
+
+
+_ECHOED: Final = re.compile(r"[^|\n\[]*")
+_PIPE: Final = re.compile(r"[^\n\[]*")
+#: Behind a pipe, a command that reads a password, and a word that is one, alone or behind a user's name.
+_READS_PASSWORD: Final = re.compile(
+    r"\bsudo\s[^|]*-\w*S\b|--password-stdin|\bchpasswd\b|--stdin\b|--passphrase-fd[= ]0|--with-token|\bsmbpasswd\b"
+    r"|-pass(?:in|out)? stdin|\bcryptsetup\b|\bkinit\b"
+)
+_WORD: Final = re.compile(
+    r"""\s*(?:-[neE]+\s+)?(?:\\*["'])?(?:[a-z][\w.-]{0,31}:)?([^\s"'\\]+)(?:\\[nr])*(?:\\*["'])?\s*\Z"""
+)
+
+
+def _piped(reader: Reader, start: int, end: int) -> Span | None:
+    """`echo … | sudo -S …`: a word that a command takes for a password."""
+    if not reader.at_word_start(start):
+        return None
+    reader.hold = end
+    stop = reader.run(_ECHOED, end, 128)
+    word = _WORD.match(reader.text[end:stop])
+    if word is None or reader.char(stop) != "|" or is_stand_in(word[1]):
+        return None
+    if _READS_PASSWORD.search(reader.text[stop : reader.run(_PIPE, stop, 128)]) is None:
+        return None
+    return Span(end + word.start(1), end + word.end(1))
 
 
 _ACCOUNT: Final = re.compile(r"[^=;\n\[]*")
@@ -131,7 +160,7 @@ def _decoded_output(reader: Reader, start: int, end: int) -> Span | None:
 
 _COMMAND: Final = re.compile(r"[^\n\[]*")
 _PRINTS: Final = re.compile(
-    r"(?i)\b(?:cat|echo|print\w*|pass|op|vault|get|security|gcloud|aws|kubectl|show|read|reveal|decrypt|view|head|tail)\b"
+    r"(?i)\b(?:cat|echo|jq|yq|print\w*|pass|op|vault|get|security|gcloud|aws|kubectl|show|read|reveal|decrypt|view|head|tail)\b"
 )
 
 
@@ -235,6 +264,13 @@ COMMAND_RULES: Final = (
         _pgpass,
         unless=_NO_USER,
         source="https://www.postgresql.org/docs/current/libpq-pgpass.html",
+    ),
+    context_rule(
+        "piped-password",
+        "echo Zx4Qm81Lw | sudo -S true",
+        "echo ",
+        _piped,
+        unless=r"[^|\n]{0,127}+\n|[^|\n]{128}",
     ),
     context_rule(
         "sql-password",

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from openprogram.pipeline.redaction.fields import after_name
+from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
 from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
@@ -40,29 +41,34 @@ def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
 
 
 #: Characters that end the search at once; they are frequent behind `|` and empty lines.
-_NO_VALUE: Final = frozenset("|-\n#*>`")
+_NO_CELL: Final = frozenset("|-\n#>")
+_NO_VALUE: Final = _NO_CELL | frozenset("*`")
 _SHORT_CELL: Final = re.compile(r"[ \t]{0,16}+[^|\s\[]{0,7}+[|\s]")
-_CELL: Final = re.compile(r"[^|\s\[]*")
+#: What is in a cell, by what it is set in: nothing, backticks or bold letters.
+_CELLS: Final = {mark: re.compile(rf"[^|\s\[{mark}]*") for mark in ("", "`", "*")}
+_RESTS_OF_CELLS: Final = {mark: rest_of(cell, "[") for mark, cell in _CELLS.items()}
+_MARKS: Final = re.compile(r"[`*]*")
 _BLANKS: Final = re.compile(r"[ \t]*")
-_REST_OF_CELL: Final = rest_of(_CELL, "[")
 
 
 def _table_cell(reader: Reader, start: int, end: int) -> Span | None:
     """A cell of a Markdown table under, or beside, a telling word not far above."""
-    if reader.text[end : end + 1] in _NO_VALUE or _SHORT_CELL.match(reader.text, end) or reader.before(start, 1) == "|":
+    if reader.text[end : end + 1] in _NO_CELL or _SHORT_CELL.match(reader.text, end) or reader.before(start, 1) == "|":
         return None  # a rule, an empty cell, `a || b` in code
-    index = reader.run(_BLANKS, end, 16)
+    index = reader.run(_MARKS, reader.run(_BLANKS, end, 16), 2)
     reader.hold = index
     if not reader.char(index).isalnum():
         return None
-    stop = reader.run(_CELL, index, WINDOW)
+    mark = reader.text[index - 1].strip()
+    stop = reader.run(_CELLS[mark], index, WINDOW)
     if not is_secret_value(reader.text[index:stop], Proof.NEARBY):
         return None
-    if stop - index < WINDOW and reader.char(reader.run(_BLANKS, stop, 64)) not in ("|", "\n", ""):
+    behind = reader.run(_MARKS, stop, 2) if mark else stop
+    if stop - index < WINDOW and reader.char(reader.run(_BLANKS, behind, 64)) not in ("|", "\n", ""):
         return None
     if not tells(reader.context(index, 256)):
         return None
-    return Span(index, index, _REST_OF_CELL)
+    return Span(index, index, _RESTS_OF_CELLS[mark])
 
 
 _HEADING: Final = re.compile(
@@ -113,10 +119,46 @@ def _sql_values(reader: Reader, start: int, end: int) -> Span | None:
     return read_value(reader, index + 1, Proof.NAMED, Style(quote=quote))
 
 
+def _secure_string(reader: Reader, _start: int, end: int) -> Span | None:
+    """`"Type": "SecureString", "Value": "…"` of a parameter store, `ConvertTo-SecureString "…"`."""
+    return after_name(reader, end, "SecureString", "", Secrecy.STRING)
+
+
+_WORD: Final = re.compile(r"[a-z]*")
+
+
+def _sensitive_output(reader: Reader, _start: int, end: int) -> Span | None:
+    """`"sensitive": true, "type": "string", "value": "…"`, as Terraform prints its outputs."""
+    for word in ("type", "string"):
+        gap = read_gap(reader, end)
+        if gap is None or not gap.quote:
+            return None
+        end = reader.run(_WORD, gap.end, 8)
+        if reader.text[gap.end : end] != word:
+            return None
+    return after_name(reader, end, "sensitive", "", Secrecy.STRING)
+
+
+_FIELD_ABOVE: Final = re.compile(r"(?:\A|\n)([\w.-]{1,128})\n[^\n]{1,160}\Z")
+
+
+def _refused_input(reader: Reader, start: int, end: int) -> Span | None:
+    """What pydantic says of a value that doesn't fit: the field's line, then `… [type=…, input_value='…', …]`."""
+    field = _FIELD_ABOVE.search(reader.context(start, 240))
+    return _quoted(reader, start, end) if field and name_secrecy(field[1]) >= Secrecy.STRING else None
+
+
+def _quoted(reader: Reader, _start: int, end: int) -> Span | None:
+    """A quoted value right behind the words: `SecretStr("…")`."""
+    reader.hold = end
+    quote = reader.char(end)
+    return read_value(reader, end + 1, Proof.DATA, Style(quote=quote)) if quote in ("'", '"') else None
+
+
 #: A first word of a cell or line that is short, or a word of prose, or has another behind it: no secret alone there.
 _DULL_CELL: Final = (
-    r"[|\n#*>`-]|[ \t]{0,16}+(?:[^|\s\[]{0,7}+[|\s]|[A-Z]?[a-z]{0,62}+[|\s]|[^|\s\[]{0,62}+[ \t]{1,62}+[^| \t\n]"
-    r"|[!-/:-@\\\]-`{}~])"
+    r"[|\n#>-]|[ \t]{0,16}+(?:[^|\s\[]{0,7}+[|\s]|[`*]{0,2}+[A-Z]?[a-z]{0,62}+[`*]{0,2}+[|\s]"
+    r"|[^|\s\[]{0,62}+[ \t]{1,62}+[^| \t\n]|[!-)+-/:-@\\\]-_{}~])"
 )
 _DULL_LINE: Final = r"[|\n#*>`-]|[ \t]{0,16}+(?:[^\s\[]{0,7}+\s|[A-Z]?[a-z]{0,62}+\s|[^\s\[]{0,62}+[ \t])"
 #: Before `values`, no closing parenthesis.
@@ -145,6 +187,28 @@ CONTEXT_RULES: Final = (
         _line_below,
         unless=_DULL_LINE,
     ),
+    context_rule(
+        "secure-string",
+        '"Type": "SecureString",\n"Value": "Zx4Qm81Lw"',
+        "SecureString¦SecureString -String",
+        _secure_string,
+        source="https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_Parameter.html",
+    ),
+    context_rule(
+        "sensitive-output",
+        '{"sensitive": true,\n"type": "string",\n"value": "Zx4Qm81Lw"}',
+        '"sensitive": true¦"sensitive":true',
+        _sensitive_output,
+        source="https://developer.hashicorp.com/terraform/cli/commands/output",
+    ),
+    context_rule(
+        "refused-input",
+        "password\n  Too short [type=string_too_short, input_value='Zx4Qm81Lw', input_type=str]",
+        "input_value=",
+        _refused_input,
+        source="https://docs.pydantic.dev/latest/errors/errors/",
+    ),
+    context_rule("wrapped-secret", "SecretStr('Zx4Qm81Lw')", "SecretStr(¦SecretBytes(¦SecretString(", _quoted),
     context_rule(
         "sql-values",
         "INSERT INTO u (name, password) VALUES ('ann', 'Zx4Qm81Lw')",

@@ -14,6 +14,7 @@ from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secre
 from openprogram.pipeline.redaction.prose import (
     DULL_PROSE,
     LEADING_WORDS,
+    SOON_BLANK,
     value_behind_aside,
     value_in_prose,
     value_on_its_line,
@@ -21,7 +22,16 @@ from openprogram.pipeline.redaction.prose import (
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, any_case, trigger
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import BARE, PARAMETER, SCHEMES, Style, read_cookies, read_value, style_of
+from openprogram.pipeline.redaction.values import (
+    BARE,
+    PARAMETER,
+    SCHEMES,
+    Style,
+    read_cookies,
+    read_generated,
+    read_value,
+    style_of,
+)
 
 __all__ = ["FIELD_RULES"]
 
@@ -42,6 +52,9 @@ _WORD: Final = re.compile(r"[A-Za-z]*")
 _HEADER_CELLS: Final = re.compile(r"[\w .-]*(?:[,;\t][\w .-]*)*")
 _SEPARATORS: Final = frozenset(",;\t")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
+_OPENING: Final = re.compile(r"""\\{0,8}["'`]?\s{0,4}(?:=|:[ ]?)(\\{0,8})(["']?)""")
+_BLOCK: Final = re.compile(r"[^}\[]*")
+_BLOCK_VALUE: Final = re.compile(r"""[\s{,"'](?:value|default)\\*["']?\s{0,16}[:=]\s{0,4}(\\*)(["'])""")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
 _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
 _VALUE_INITIALS: Final = frozenset("vVcCsS") | {""}
@@ -55,18 +68,23 @@ _ACCESSORS: Final = "{ get; set; } = "
 _NAMES: Final = "token secret pass pw key cookie auth credential jwt psk sig".split()
 _REST_OF_NAME: Final = r"(?!(?<=[kK][eE][yY])-)[A-Za-z0-9_-]{0,40}+"  # but a Mailgun key begins with `key-`
 #: With which no gap begins, and no quoted value.
-_NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&bBrRuUfF@$A-Za-z0-9_-]"""
+_NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&*bBrRuUfF@$A-Za-z0-9_-]"""
 #: A word in small letters, or a short one: it passes for a secret nowhere but in a URL or in quotes.
-_DULL_WORD: Final = r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)(?:[,;\n)<>]| [^=])|[a-z][a-z=:._-]{63})"
+_DULL_WORD: Final = (
+    r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)"
+    rf"(?:\n| [^=]|[,;)<>]{SOON_BLANK})|[a-z][a-z=:._-]{{63}})"
+)
 
 
-#: A separator and what is no value: a comparison, or what begins as a path, a tag or a template does.
-_NO_VALUE: Final = r"={2,3}[AC-EG-QSTV-Zac-eg-qstv-z0-9]|= ?[/<{]"
+#: What begins as a tag, a template or a path does.
+_NO_START: Final = r"(?:<|\{[\w. -]{0,40}+\}|/[A-Za-z0-9+/]{0,14}+[^A-Za-z0-9+/])"
+#: A separator and what is no value: a comparison, or such a beginning.
+_NO_VALUE: Final = rf"={{2,3}}[AC-EG-QSTV-Zac-eg-qstv-z0-9]|= ?{_NO_START}"
 
 
 def _unless(name: str) -> str:
     """Behind `name`: the word goes on, or the name ends and nothing that leads to a value follows."""
-    no_value = _NO_VALUE if name == "cookie" else rf"{_NO_VALUE}|: ?[/<{{]"
+    no_value = _NO_VALUE if name == "cookie" else rf"{_NO_VALUE}|: ?{_NO_START}"
     return ("" if name[0] in "pacs" else "[A-Za-z]|") + rf"{_REST_OF_NAME}(?:{_NO_GAP}|{no_value})"
 
 
@@ -95,11 +113,11 @@ def _passed() -> str:
     stops = r"""\s"'`<>&;,|)}{\]\[\\"""
     first, more = rf"[^{stops}(:=%：", rf"[^{stops}"  # of a value in no quotes, behind a gap
     no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})[ \t])"
-    short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+[\r\n,;)}}<>]"
+    short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+(?:[\r\n]|[,;)}}<>]{SOON_BLANK})"
     cell = r"[^,;\t\r\n|\[]"
     no_word = r"(?![vVcCsSbBrRuUfF@$])"
-    below = rf"\r?\n[ \t]{{0,8}}+{no_word}{no_scheme}(?={first}]){cell}{{1,7}}+(?:[,;\t]{cell}{{0,7}}+){{0,9}}+[\r\n]"
-    no_digit = rf"=(?![bBrRuUfF@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+\D"
+    below = rf"\r?\n[ \t]{{0,8}}+{no_word}{no_scheme}(?={first}]){cell}{{1,5}}+(?:[,;\t]{cell}{{0,4}}+)?[\r\n]"
+    no_digit = rf"=(?![bBrRuUfF@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+[\s\"'`\[]"
     return (
         rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}(?:{_DULL.pattern}|{short})"
         rf"|{any_case('cookie')}{_REST_OF_NAME}{_DULL_BEHIND_COOKIE.pattern})"
@@ -159,7 +177,9 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     """The value of a name that ends at `index`. `lead`: the character before the name."""
     gap = read_gap(reader, index)
     if gap is None:
-        return None
+        return _odd_value(reader, index) if secrecy >= Secrecy.STRING else None
+    if reader.text[gap.end : gap.end + 1] == "{" and not gap.quote:
+        return _in_block(reader, gap.end) if secrecy >= Secrecy.STRING else None
     if (
         gap.text in _PLAIN_GAPS
         and not (gap.quote or gap.encoded)
@@ -190,6 +210,25 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     if span is None and gap.sep == ":" and not gap.quote and not gap.newline:
         return _annotated(reader, gap.end, proof)
     return span
+
+
+def _odd_value(reader: Reader, index: int) -> Span | None:
+    """A password maker's work that begins like a part of the gap: `"password": "=)x…"`. That part stays."""
+    opening, gap_end = _OPENING.match(reader.text, index), reader.hold
+    if opening is None:
+        return None
+    span = read_generated(reader, opening.end(), Style(opening[2], len(opening[1])))
+    return span and Span(gap_end, max(span.end, gap_end), span.swallow)
+
+
+def _in_block(reader: Reader, index: int) -> Span | None:
+    """`"db_password": {"value": "…"}`, `variable "db_password" { default = "…" }`."""
+    reader.hold = index
+    stop = reader.run(_BLOCK, index, 192)
+    found = _BLOCK_VALUE.search(reader.text, index, stop)
+    if found is None:
+        return None
+    return read_value(reader, found.end(), Proof.NAMED, Style(quote=found[2], slashes=len(found[1])))
 
 
 def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Span | None:
@@ -265,8 +304,12 @@ def _behind_value_word(reader: Reader, index: int, secrecy: Secrecy) -> Span | N
 
 
 def _annotated(reader: Reader, index: int, proof: Proof) -> Span | None:
-    """`token: str = "…"`: the value stands behind a type."""
+    """`token: str = "…"`: the value stands behind a type; or in one, `token: Some("…")`."""
     end = reader.run(_TYPE, index, WINDOW)
+    if reader.text[index:end] == "Some":
+        gap = read_gap(reader, end)
+        quoted = gap is not None and gap.text in ('("', '(\\"')
+        return read_value(reader, gap.end, proof, Style(gap.quote, gap.slashes)) if gap and quoted else None
     if reader.char(end) not in (" ", "="):
         return None
     gap = read_gap(reader, end)

@@ -1,4 +1,5 @@
-"""What stands between a name and its value: quotes, blanks and a separator, plain or encoded for a URL or HTML."""
+"""What stands between a name and its value: quotes, blanks and a separator, plain, encoded for a URL or HTML, or with
+a name in bold letters before it, as in Markdown."""
 
 import re
 from functools import lru_cache
@@ -9,21 +10,22 @@ from openprogram.pipeline.redaction.reader import NeedMore, Reader
 __all__ = ["Gap", "read_gap"]
 
 _GAP: Final = re.compile(
-    r"""(?:[\s"'`\\:=>,;|(\])：]|%(?:25){0,3}(?:20|22|27|2[Cc]|3[AaDd]|5[Cc])|&(?:quot|apos|\#34|\#39|\#x22|\#x27|gt);)*""",
+    r"""(?:[\s"'`\\:=>,;|(\])：]|\*{1,2}(?=[:：])|(?<=[:：])\*{1,2}(?=\s)|%(?:25){0,3}(?:20|22|27|2[Cc]|3[AaDd]|5[Cc])|&(?:quot|apos|\#34|\#39|\#x22|\#x27|gt);)*""",
     re.X,
 )
 _CODE: Final = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})|&(quot|apos|gt|#34|#39|#x22|#x27);")
 _ENTITIES: Final = {"quot": '"', "#34": '"', "#x22": '"', "apos": "'", "#39": "'", "#x27": "'", "gt": ">"}
 _FORM: Final = re.compile(
-    r"""(?xs) (?P<close>\\*["'`]?[\])]{0,2}) \s* (?P<sep>:=|=>|->|={1,3}|[:：]{1,2}|[>,;|(]|)
-        \s* (?P<open>\(?\\*(?:"{3}|'{3}|["'`])?)"""
+    r"""(?xs) (?P<close>\\*["'`]?[\])]{0,2}) (?:\*{1,2}(?=[:：]))? \s* (?P<sep>:=|=>|->|={1,3}|[:：]{1,2}|[>,;|(]|)
+        (?:(?<=[:：])\*{1,2})? \s* (?P<open>\(?\\*(?:"{3}|'{3}|["'`])?)"""
 )
 _LIMIT: Final = 48
-#: Longest encoded character, with three rounds of percent encoding.
-_CODE_WIDTH: Final = 10
+#: By its first character, how long a part of a gap may be that isn't known from that alone: an encoded character, with
+#: three rounds of percent encoding, or the end of bold letters and a character behind it.
+_WIDTHS: Final = {"%": 10, "&": 10, "*": 3}
 _PLAIN: Final = frozenset(" :=")
 #: What begins a value, and no gap.
-_VALUE_MARKS: Final = frozenset("?/$+-_.~#@!*{<")
+_VALUE_MARKS: Final = frozenset("?/$+-_.~#@!{<")
 _PREFIXES: Final = frozenset("bBrRuUfF@$")
 
 
@@ -67,7 +69,7 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
     match = _GAP.match(reader.text, index, stop)
     end = match.end() if match else index
     reader.hold = max(end, index)
-    more = end >= reader.end or (reader.text[end] in "%&" and reader.end - end < _CODE_WIDTH)
+    more = end >= reader.end or (reader.end - end < _WIDTHS.get(reader.text[end], 0))
     if more and end < stop and not reader.closed:
         raise NeedMore
     form = _read_form(reader.text[index:end])

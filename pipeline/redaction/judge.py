@@ -9,7 +9,7 @@ import re
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["WINDOW", "Proof", "is_random", "is_secret_value", "is_stand_in"]
+__all__ = ["WINDOW", "Proof", "is_generated", "is_random", "is_secret_value", "is_stand_in"]
 
 #: Characters of a value that decide. A longer value is judged by them, so nothing waits for its end.
 WINDOW: Final = 64
@@ -37,9 +37,11 @@ _STAND_IN: Final = re.compile(
     | (?:my|the|a|an|any|put)[-_ ][a-z]+\d{0,2}(?:[-_ .,]|$) | (?-i:(?:[Yy]our|[Mm]y)[A-Z][a-z]{2})
     | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
     | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias|urn)[:/]
-    | [~.]{0,2}/
+    | [~.]{1,2}/ | /(?![A-Za-z0-9+/]{15,}={0,2}$) | \.[a-z_]+(?:\d[a-z_]+)*$
     """
 )
+#: Begins like a path, and may be base64: one in sixty-four such secrets does.
+_SLASHED: Final = re.compile(r"/(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=\D*\d)")
 _WORDS_WITHOUT_SECRET: Final = frozenset(
     """string str text password passwd pass pwd secret token key apikey api_key none null nil true false undefined
     required optional hidden bearer basic any number int integer boolean bool object bytes varchar nullable
@@ -79,6 +81,8 @@ _CODE: Final = re.compile(
     | x-[a-z]+(?:-[a-z]+)*\d{0,3}$                          # x-amz-content-sha256
     | (?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}$ """
 )
+#: A class whose name has numbers in it, maybe of a module: mlkem.MLKEM768PrivateKey.
+_CLASS: Final = re.compile(rf"(?:[A-Za-z_]\w*\.)*+[A-Z][A-Za-z]*+(?:\d++[A-Z][A-Za-z]*+){{1,3}}(?:{_KINDS})[?;,]?")
 _WORD_LIKE: Final = re.compile(
     r"[A-Za-z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+"
     r"|(?:re|do|to|is|k|m|e)?(?:[A-Z]{1,6}[a-z]{2,}+\d{0,3}+|[a-z]{3,}+\d{0,3}+|Ed\d{3,5}+"
@@ -98,6 +102,8 @@ def is_stand_in(value: str) -> bool:
     """Whether `value` only stands for a secret: empty, a template, a mask, a reference, a type, a keyword."""
     if not value or _STAND_IN.match(value) is not None:
         return True
+    if value[0] == "/":
+        return _SLASHED.match(value) is None or not is_random(value)
     bare = value.strip("\"'`;,.)(").lower()
     if "-" in bare or "_" in bare:
         return bare in _WORDS_WITHOUT_SECRET or _WORDS_WITHOUT_SECRET.issuperset(_JOINTS.split(bare))
@@ -109,6 +115,29 @@ def is_random(value: str, *, least: int = 16) -> bool:
     if len(value) < least:
         return False
     return any(_WORD_LIKE.fullmatch(part) is None for part in _LONG_PARTS.findall(value))
+
+
+#: Letters of both cases and a symbol that is rare in names, numbers and paths.
+_GENERATED: Final = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[\w.,:/+=-]*[^\w.,:/+=-])\S{12,}")
+#: What code and templates are known by: a range of letters, an escape of an expression, a variable, a mask, an address.
+_WRITTEN: Final = re.compile(
+    r"\A[A-Za-z_.]{3,}[(\[](?:[^)\]]*|.*[)\]])\Z|[A-Za-z_]{3}\(\)|[aA]-[zZ]|0-9|\\[dDwWsSbnrtxu]|[$#]\{|\{\{|%\(|://"
+    r"|&(?:#x?[\dA-Fa-f]{2,6}|lt|gt|amp|quot|apos|nbsp);|\.\.\.|…|\*\*\*|[xX]{4}"
+)
+_KINDS_OF_CHARACTERS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")
+
+
+def is_generated(value: str, *, digit: bool = True) -> bool:
+    """Whether `value` is of a password maker: characters of all kinds, another kind every second one or more often.
+
+    Such a one may begin like a variable or a call, `$x1(Y…`, and isn't taken for that. `digit`: one must be in it.
+    """
+    return (
+        _GENERATED.fullmatch(value) is not None
+        and (not digit or _HAS_DIGIT.search(value) is not None)
+        and _WRITTEN.search(value) is None
+        and 2 * len(_KINDS_OF_CHARACTERS.findall(value)) > len(value)
+    )
 
 
 #: Values seen before that are no secrets: the same stand-ins, types and words come again and again.
@@ -129,6 +158,8 @@ def is_secret_value(value: str, proof: Proof) -> bool:
 
 
 def _is_secret(value: str, proof: Proof) -> bool:
+    if is_generated(value, digit=proof is not Proof.DATA):
+        return True
     if proof is Proof.PLACE:
         return not is_stand_in(value)
     if proof is Proof.DATA:
@@ -162,7 +193,7 @@ def _looks_secret(value: str, proof: Proof) -> bool:
 def _is_code(value: str) -> bool:
     """A number with a unit, the name of an algorithm, an identifier, a call."""
     if value[0].isalpha():
-        if _ALGORITHM.fullmatch(value) is not None or _DIGEST.match(value):
+        if _ALGORITHM.fullmatch(value) is not None or _DIGEST.match(value) or _CLASS.fullmatch(value) is not None:
             return True
     elif _NUMBERISH.fullmatch(value) and not (len(value) >= 12 and value.isdigit()):
         return True

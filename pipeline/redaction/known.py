@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import holds_nothing, scan_text
-from openprogram.pipeline.redaction.scope import MAX_NAME, NAME_KEYS, OPENINGS, Place, opens, place_of
+from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, TELLING_KEYS, Place, opens, place_of
 
 __all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "is_plain", "know", "scan"]
 
@@ -48,7 +48,7 @@ def know(key: str, scanned: str, removed: int) -> Key:
     """What is known of `key`, of which the scan left `scanned`; remembered for the next time."""
     squeezed = key.lower().replace("_", "")
     untouched = "always" if squeezed in _UNTOUCHED else key if key in ("id", "data", "result") else ""
-    scoped = SECRET_PLACEHOLDER in scanned or key.lower() in NAME_KEYS
+    scoped = SECRET_PLACEHOLDER in scanned or key.lower() in TELLING_KEYS
     known = Key(scanned, removed, place_of(scanned), scoped, untouched)
     if not removed and len(key) <= MAX_NAME:
         if len(KEYS) >= _MAX:

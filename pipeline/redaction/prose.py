@@ -11,13 +11,14 @@ from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.spans import Span
 from openprogram.pipeline.redaction.values import BARE, SCHEMES, Style, read_value
 
-__all__ = ["DULL_PROSE", "LEADING_WORDS", "value_behind_aside", "value_in_prose", "value_on_its_line"]
+__all__ = ["DULL_PROSE", "LEADING_WORDS", "SOON_BLANK", "value_behind_aside", "value_in_prose", "value_on_its_line"]
 
 _WORD: Final = re.compile(r"[^\W\d_]*")
 _ASIDE: Final = re.compile(r"[^()\[\n]*")
-_VERBS: Final = frozenset("is was are ist lautet war est era es è é jest är er as to by".split())
+_VERBS: Final = frozenset("is was be are ist lautet war est era es è é jest är er as to by".split())
 _CONNECTORS: Final = _VERBS | frozenset(
-    "on for of the my our your user admin account this that now currently still set root de del la für pour".split()
+    """on for of from will the my our your user admin account this that now currently still set root de del la für
+    pour""".split()
 )
 _OF: Final = frozenset("for of de für pour para".split())
 #: Words with which a refusal echoes what it was given: `Incorrect API key provided: …`.
@@ -31,11 +32,13 @@ _REFUSED: Final = frozenset(
 _LEADING: Final = _CONNECTORS | _GIVEN | _REFUSED
 #: Words behind a name after which a value may come.
 LEADING_WORDS: Final = _LEADING | {"value", "val", "content"}
+#: Behind punctuation: what follows it is too short to make a generated password of what stands before it.
+SOON_BLANK: Final = r"""[^\s"'`\[]{0,3}+[\s"'`\[]"""
 #: So many of such words in a row are followed.
 _MAX_LEADS: Final = 6
 #: Words with nothing but blanks behind each, or backslashes too, and then a character of no gap and no placeholder.
 _PLAIN_WORDS: Final = re.compile(
-    r"""(?:[^\W\d_]{1,15}+\s{1,40}+\\{0,6}+(?=[^\s"'`\\:=>,;|(\[\])：%&bBrRuUfF@$]|[bBrRuUfF@$][^"'\[])){1,"""
+    r"""(?:[^\W\d_]{1,15}+\s{1,40}+\\{0,6}+(?=[^\s"'`\\:=>,;|(\[\])：%&*bBrRuUfF@$]|[bBrRuUfF@$][^"'\[])){1,"""
     rf"{_MAX_LEADS}}}+"
 )
 
@@ -50,7 +53,7 @@ def _dull_words() -> str:
     leading = "|".join(sorted(word for word in _LEADING - _OF if word.isascii()))
     gap = r"[ \n]{1,3}+"
     lead = rf"(?:(?:(?:{of}){gap}){{1,3}}+[a-z]{{1,15}}{gap}|(?:{leading}){gap})"
-    end = r"\.?[ ,;\n)<>]"
+    end = rf"\.?(?:[ \n]|[,;)<>]{SOON_BLANK})"
     dull = rf"(?!(?:{of}|{leading})\b)[a-z]{{1,15}}+{end}"
     listed = rf"(?:{of}) [a-z]{{1,15}}+[,;] (?!(?:{'|'.join(SCHEMES)})\b)[a-z]{{1,15}}+{end}"
     return f" {lead}{{0,{_MAX_LEADS}}}+(?:{dull}|{listed}|{lead})"
@@ -97,7 +100,7 @@ def _follow(words: str, lead: _Lead, certain: bool) -> tuple[_Lead, int, int]:  
 
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
-    proof = Proof.NAMED if name.startswith("--") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
+    proof = Proof.NAMED if name.startswith("-") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
     certain, lead, count, rest = secrecy >= Secrecy.STRING, _Lead(proof), 0, 0
     if words := _PLAIN_WORDS.match(reader.text, index):
         lead, count, rest = _follow(words[0], lead, certain)

@@ -15,9 +15,9 @@ from openprogram.pipeline.redaction.spans import Match, Span, kept
 
 __all__ = [
     "MAX_NAME",
-    "NAME_KEYS",
     "OPENINGS",
     "PLAIN_LIST",
+    "TELLING_KEYS",
     "ListScope",
     "ObjectScope",
     "Place",
@@ -30,7 +30,12 @@ __all__ = [
 #: Characters of a string that may be a name; a longer one is none.
 MAX_NAME: Final = 128
 #: Keys whose string names what a value key beside it holds: `{"name": "Authorization", "value": …}`.
-NAME_KEYS: Final = frozenset("name key field header variable var param parameter option headername".split())
+_NAME_KEYS: Final = frozenset("name key field header variable var param parameter option headername".split())
+#: Keys whose text says into which field of a page something is typed: `{"element": "Password field", "text": …}`.
+_TARGET_KEYS: Final = frozenset("element selector locator label placeholder".split())
+_SECRET_TARGET: Final = re.compile(r"(?i)pass(?:word|wd|code|phrase|wort)|\bpwd\b|secret|api.?key")
+#: Keys that say something of what stands under the others.
+TELLING_KEYS: Final = _NAME_KEYS | _TARGET_KEYS
 _VALUE_KEYS: Final = frozenset("value val content secretstring stringvalue plaintext headervalue".split())
 #: Keys of lists whose first item is a user and whose second a password: `"auth": ["bob", …]`.
 _LOGIN_KEYS: Final = frozenset("login auth basicauth basic_auth httpauth http_auth credentials userpass".split())
@@ -110,7 +115,7 @@ class ObjectScope:
     __slots__ = ("_keys", "named")
 
     def __init__(self) -> None:
-        self.named = Secrecy.NONE  # what the name in the last NAME_KEYS member says
+        self.named = Secrecy.NONE  # what the name in the last of _NAME_KEYS, or a target, says
         self._keys: _Numbering | None = None  # most objects have no secret in a key
 
     def new_key(self, key: str, scanned: str) -> str:
@@ -125,11 +130,16 @@ class ObjectScope:
         place = place_of(key)
         if self.named and place is Place.LOOK and key.lower() in _VALUE_KEYS:
             return Place.STRING if self.named >= Secrecy.STRING else Place.NAMED
+        if self.named and place is Place.LOOK and key.lower() == "text":
+            return Place.NAMED
         return place
 
     def saw(self, key: str, text: str) -> None:
         """The string `text`, redacted, stands under `key`."""
-        if key.lower() in NAME_KEYS:
+        name = key.lower()
+        if name in _TARGET_KEYS and len(text) <= MAX_NAME and _SECRET_TARGET.search(text):
+            self.named = max(self.named, Secrecy.PERHAPS)
+        if name in _NAME_KEYS:
             self.named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
 
 

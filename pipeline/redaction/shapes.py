@@ -144,6 +144,17 @@ def _encoded_pem(reader: Reader, start: int, end: int) -> Span | None:
     return Span(start, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
 
 
+def _encoded_url(reader: Reader, start: int, end: int) -> Span | None:
+    """A URL in base64, with a password in it. Its beginning stays, so that no word waits for it."""
+    if not reader.at_word_start(start):
+        return None
+    reader.hold = end
+    stop = reader.run(_PADDED, end, 256)
+    return Span(end, stop, REST_OF_BASE64) if tells_a_secret(reader.text[start:stop]) else None
+
+
+#: In base64, the beginnings of URLs of postgres, mysql, mongodb, redis, rediss, amqp, amqps, http and https.
+_ENCODED_URLS: Final = "cG9zdGdyZ bXlzcWw6L bW9uZ29kY cmVkaXM6L cmVkaXNzO YW1xcDovL YW1xcHM6L aHR0cDovL aHR0cHM6L"
 #: Behind a scheme, a word of prose or nothing.
 _NO_CREDENTIAL: Final = r"[^ \t%]|[ \t]{1,8}+[A-Z]?[a-z]{0,62}+\.?[^A-Za-z0-9_.~+/=%-]"
 #: Behind `://`, an authority without user information.
@@ -181,6 +192,13 @@ SHAPE_RULES: Final = (
         "client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo= end",
         (trigger("LS0tLS1CRUdJTi", direct=True),),
         _encoded_pem,
+    ),
+    Rule(
+        "encoded-url",
+        "https://kubernetes.io/docs/concepts/configuration/secret/",
+        "dsn: bXlzcWw6Ly9hbm46Wng0UW04MUx3QGguZXhhbXBsZS9i end",
+        tuple(trigger(begin) for begin in _ENCODED_URLS.split()),
+        _encoded_url,
     ),
     Rule(
         "url-password",

@@ -163,6 +163,8 @@ TOKEN_RULES: Final[tuple[Rule, ...]] = (
     token_rule("posthog-key", "https://posthog.com/docs/api", "phx_ phs_", ALNUM, 20, _RANDOM),
     token_rule("tailscale-key", "https://tailscale.com/kb/1101/api", "tskey-", WORD, 12, f"auth-{_RANDOM}", stays=True),
     token_rule("artifactory-key", "https://jfrog.com/help", "AKCp cmVmdGtu", BASE64, 30, _RANDOM * 3, mixed),
+    token_rule("saml-response", "https://docs.oasis-open.org/security/saml/v2.0/saml-bindings-2.0-os.pdf",
+               "SAMLResponse=", "A-Za-z0-9+/=%", 40, _RANDOM * 3, stays=True),
     token_rule("clojars-token", "https://github.com/clojars/clojars-web/wiki/Deploy-Tokens", "CLOJARS_", ALNUM, 20,
                _RANDOM * 3),
     token_rule("discord-bot-token", "https://discord.com/developers/docs/reference#authentication",

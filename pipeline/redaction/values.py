@@ -4,11 +4,11 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
-from openprogram.pipeline.redaction.reader import Reader
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_generated, is_secret_value
+from openprogram.pipeline.redaction.reader import Reader, Stop
 from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, quoted, rest_of
 
-__all__ = ["BARE", "PARAMETER", "SCHEMES", "Style", "read_cookies", "read_value", "style_of"]
+__all__ = ["BARE", "PARAMETER", "SCHEMES", "Style", "read_cookies", "read_generated", "read_value", "style_of"]
 
 _STOPS: Final = r"\s\"'`<>&;,|)}{\]\[\\"
 _BARE: Final = rf"[^{_STOPS}….:]"
@@ -87,6 +87,8 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         reader.hold = start = after
         head = reader.run(_BARE_HEAD, after, WINDOW)
         value, proof = reader.text[after:head], Proof.NAMED
+    if style == BARE and reader.text[head : head + 1] in _INNER and (generated := read_generated(reader, start, BARE)):
+        return generated
     if not style.quote:
         value = value.rstrip(".: ")
         if value[:1] in _JOINTS and value[1:2] in _JOINTS:
@@ -94,6 +96,35 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
     if not is_secret_value(value, proof):
         return None
     return Span(start, start, jwt_rest if value.startswith("eyJ") and not style.quote else style.swallow)
+
+
+#: What ends a plain value, and may be part of one that a password maker made.
+_INNER: Final = frozenset("<>&;,|)}{]\\")
+_TO_BLANK: Final = re.compile(r"[^\s\"'`\[]*")
+_REST_TO_BLANK: Final = rest_of(_TO_BLANK, "[", joints="")
+_NEXT_PAIR: Final = re.compile(r"[;,&|][A-Za-z_][\w ]+=")
+_CLOSINGS: Final = {")": "(", "}": "{", "]": "[", ">": "<"}
+
+
+def read_generated(reader: Reader, start: int, style: Style) -> Span | None:
+    """The work of a password maker at `start`, whatever characters are in it: up to its quote, or to a blank."""
+    if style.quote:
+        value = reader.text[start : style.end_of_head(reader, start)]
+        return Span(start, start, style.swallow) if is_generated(value, digit=False) else None
+    if reader.text[start : start + 1] in ("<", "{", "/"):
+        return None  # a tag, a template, a path
+    try:
+        stop = reader.run(_TO_BLANK, start, WINDOW, "[")
+    except Stop:
+        return None  # a rule that looks less far still applies
+    value = reader.text[start:stop]
+    if pair := _NEXT_PAIR.search(value):
+        value = value[: pair.start()]
+    elif stop - start == WINDOW:
+        return Span(start, stop, _REST_TO_BLANK) if is_generated(value) else None
+    while value and (value[-1] in ".,;:" or (value[-1] in _CLOSINGS and _CLOSINGS[value[-1]] not in value)):
+        value = value[:-1]  # punctuation of the text around it
+    return Span(start, start + len(value)) if is_generated(value) else None
 
 
 _COOKIES: Final = re.compile(r"[^\r\n\"'\\\[]*")

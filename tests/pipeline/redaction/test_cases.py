@@ -1,7 +1,8 @@
 """Our own cases: what the kinds of the corpus look like elsewhere, and near misses of every rule.
 
-`<R>` a random run, `<H>` hexadecimal, `<P>` and `<W>` passwords, `<U>` a UUID: made up, and put in at run time, so that
-no scanner takes this file for a leak. `\\n` stands for a line end.
+`<R>` a random run, `<H>` hexadecimal, `<P>` and `<W>` passwords, `<G>` and `<O>` such that a password maker made with
+all kinds of characters, `<U>` a UUID, `<S>` base64 that begins like a path: made up, and put in at run time, so that no
+scanner takes this file for a leak. `\\n` stands for a line end.
 """
 
 import re
@@ -16,6 +17,9 @@ _MADE_UP = {
     "<P>": "Falcon_7202_" + "harbor*",
     "<W>": "tundra" + "Maple7525",
     "<U>": "0567fd8b-c404-4b81-" + "a1da-329a4cee61ba",
+    "<G>": "Q3)f&kV;9z,w" + "Lm<4$Tr",
+    "<O>": "=$c8|RUX]Lm}" + "b2T;q&W",
+    "<S>": "/vT0oIaPct68nudx" + "mqvMaCxy4RURc93o",
 }
 
 _SECRETS = r"""
@@ -217,6 +221,45 @@ sqlplus -S scott/<W>@db.example
 sqlplus "scott/<W>@db"
 expdp system/<W>@orcl full=y
 jdbc:oracle:thin:scott/<W>@//db.example:1521/x
+- **Password:** `<P>`\n
+**Password**: <W>\n
+*Token:* <R>
+**API key：** <H>
+| admin password | `<P>` |\n
+| service | token |\n|:--|--:|\n| ci | **<R>** |\n
+echo <W> | sudo -S apt update
+echo '<P>' | docker login -u bob --password-stdin registry.example
+echo "bob:<W>" | chpasswd
+mysqldump -uroot -p'<W>' app
+keytool -list -keystore x.jks -storepass <W>
+$ jq -r .password config.json\n<P>\n
+ConvertTo-SecureString "<W>" -AsPlainText -Force
+ConvertTo-SecureString -String '<W>' -AsPlainText
+{"Name": "/prod/db/url", "Type": "SecureString", "Value": "<W>"}
+"SecretString": "<W>",
+{"db_password": {"sensitive": true, "type": "string", "value": "<W>"}}
+"dsn": {\n  "sensitive": true,\n  "type": "string",\n  "value": "<W>"\n}
+"db_password": {"value": "<W>", "type": "string"}
+variable "db_password" {\n  type    = string\n  default = "<W>"\n}
+password\n  String should be short [type=string_too_long, input_value='<W>', input_type=str]
+db.password\n  Too short [type=string_too_short, input_value='<W>', input_type=str]
+Settings(dsn=SecretStr("<W>"))
+Config { password: Some("<W>") }
+the password will be <P>
+change the password from <P> now
+SAMLResponse=<R><R>&RelayState=x
+PresharedKey = <R>=
+DB_PASSWORD=<G>\nX=1
+export DB_PASSWORD=<G>
+password: <G>\n
+The password is <G>.
+machine api.example login bob password <G>\n
+(password <G>)
+"password": "<G>",
+\"password\": \"<G>\"
+"password": "<O>",
+Server=db;User ID=sa;Password=<G>;Encrypt=True;
+API_KEY=<S>\n
 """
 
 _NO_SECRETS = r"""
@@ -496,6 +539,24 @@ decryption_key: Base64-encoded key
 LOG.debug('GetToken: key=%s%s')
 Next page token: eav1OzQB0OM8rLdGXOEsyQWSG
 createToken('GTE0PRE', '^\\s*'); getToken('user_token1')
+echo building v2... | tee build.log
+echo $DB_PASSWORD1 | sudo -S true; echo "$P2" | docker login --password-stdin
+echo 'a1 b2' | sudo tee /etc/x1
+**Token:** it takes a string. **Password**: required
+**token** ** 2; token *= 2; const char *password = argv[1];
+| `max_tokens1` | the token budget |\n| `gpt-4o-2024-08-06` | tokens |\n
+password: {value1}; token: {"type": "string", "default": "changeme"}
+"token": {"default": "", "description": "a token of v2"}
+"sensitive": true, "type": "bool"
+count\n  Too short [type=string_too_short, input_value='a1b2c3', input_type=str]
+SecretStr(os.environ["X1"]); SecretStr("the secret of v1")
+private_key: mlkem.MLKEM768PrivateKey | x25519.X25519PrivateKey | MLKEM1024P384PrivateKey
+"Authorization": ".customconnector2x"
+PRIVATE_KEY=/home/Bob/Projects1/server
+password = "^[a-zA-Z0-9!@#$]+$"; token = r"(?:[A-Z]\d|\w)+"
+password=getPass(A1,b2),user=Bob; token=A.b1[C2]
+pkcs_9_at_pkcs15Token = _OID(pkcs_9_at, 1)
+<code>{ psk: &#x3C;Buffer|TypedArray|DataView2>, identity: &#x3C;string> }
 """
 
 

@@ -187,8 +187,9 @@ def test_work_grows_no_faster_than_the_text(unit: str) -> None:
 
 #: Expressions without a longest match, for a text that is short already; `Reader.run` gives the others a limit.
 _FOR_SHORT_TEXTS = {
-    *("commands._LOGIN", "commands._PRINTS", "contexts._HEADING", "fields._HEADER_CELLS", "fields._PERCENT_CODE"),
-    *("gaps._CODE", "gaps._FORM", "gaps._GAP", "shapes._ATTRIBUTE", "shapes._VERSION"),
+    *("commands._LOGIN", "commands._PRINTS", "commands._READS_PASSWORD", "commands._WORD", "contexts._HEADING"),
+    *("fields._BLOCK_VALUE", "fields._HEADER_CELLS", "fields._PERCENT_CODE", "gaps._CODE", "gaps._FORM", "gaps._GAP"),
+    *("shapes._ATTRIBUTE", "shapes._VERSION", "values._NEXT_PAIR"),
 }
 #: For the rest of a secret, no part of which is looked at twice.
 _FOR_A_REST = {"shapes._PEM_BODY"}

@@ -140,6 +140,23 @@ def test_the_default_of_a_property_that_holds_a_secret_goes_where_it_looks_like_
         assert remove_secret_values(tools(word)) == tools(word)
 
 
+def test_what_is_typed_into_a_field_for_a_secret_goes_where_it_looks_like_one() -> None:
+    typings: list[dict[str, JsonValue]] = [
+        {"element": "Password textbox", "ref": "e12", "text": "tundraMaple7525"},
+        {"selector": "input#password", "value": "tundraMaple7525"},
+    ]
+    for typed in typings:
+        key = list(typed)[-1]
+        assert remove_secret_values({"arguments": typed}) == {"arguments": {**typed, key: SECRET_PLACEHOLDER}}
+    others: list[JsonValue] = [
+        {"element": "User name", "text": "tundraMaple7525"},
+        {"label": "Password", "text": "At least 12 characters"},
+        {"text": "tundraMaple7525", "label": "Password"},
+    ]
+    for value in others:
+        assert remove_secret_values(value) == value
+
+
 def test_elsewhere_it_is_a_secret_field_and_so_is_a_plain_value_or_an_example_in_a_schema() -> None:
     assert remove_secret_values({"properties": {"password": {"type": "string"}}}) == {
         "properties": {"password": SECRET_PLACEHOLDER}

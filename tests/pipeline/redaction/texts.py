@@ -43,6 +43,16 @@ _NAMES = [
         "Your API key:\n\n  ",
         "kubectl get secret | base64 -d\n",
     ),
+    *(
+        "**Password:** `",
+        "**Token**: ",
+        "echo ",
+        " | sudo -S true",
+        '"db_password": {"value": "',
+        'password: Some("',
+        "password\n  Too short [type=x, input_value='",
+        "password from ",
+    ),
 ]
 _OPENINGS = [
     *("sk-", "sk-proj-", "ghp_", "xoxb-", "glpat-", "SG.", "hvs.", "1//0", "AIza", "AKIA", "eyJ", "MT", "8Q~", "Z\t"),
@@ -51,6 +61,7 @@ _OPENINGS = [
 _VALUES = [
     *("tundraMaple7525", "Falcon_7202*", "abc123def456", "Zx4Qm81LwT7vBn2KdP9s", "0a1b2c3d4e5f6a7b8c9d", "hunter2"),
     *("eyJhbGciOiJIUzI1NiJ9", "cGFzc3dvcmQ9dHVuZHJhTWFwbGU3NTI1", "${TOKEN}", "<token>", "****", "...", "…"),
+    *("Q3)f&kV;9z,wLm<4$Tr", "=$c8|RUX]Lm}b2T", "aB3[x&9Q;zK7!m", "/vT0oIaPct68nudxmqvMaCxy"),
 ]
 _PROSE = [
     "the key idea ",
@@ -90,7 +101,7 @@ _MARKS = [
         "&",
         "?",
     ),
-    *("%3D", "%22", "%2522", "&quot;", "<", ">", " ", "\t", "|", "_", "-", "/", "+", "~", "\\", "\\\\", "."),
+    *("%3D", "%22", "%2522", "&quot;", "<", ">", " ", "\t", "|", "_", "-", "/", "+", "~", "\\", "\\\\", ".", "*", "**"),
     *("\ud83d", "\U0001f511", "\x00", "\u2028", "\x1b[33m", "\x1b[0m"),
 ]
 _PLACEHOLDERS = [SECRET_PLACEHOLDER, "[secret", "[sec", " removed]", "removed]", "secret removed]"]
