@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any, Final, NamedTuple
 
+from openprogram.pipeline.flat import Flat
 from openprogram.pipeline.pieces import with_piece, with_text
 from openprogram.pipeline.snapshots import Snapshot
 
@@ -67,7 +68,7 @@ class KnownList:
     were redacted; `size`: bytes that are held with it, about.
     """
 
-    __slots__ = ("_snapshots", "_sources", "count", "items", "size", "text")
+    __slots__ = ("_flat", "_snapshots", "_sources", "count", "items", "size", "text")
 
     def __init__(self, items: Sequence[KnownPart]) -> None:
         self.items = items
@@ -76,6 +77,7 @@ class KnownList:
         self.size = len(self.text[0]) + sum(item.size for item in items)
         self._sources = [item.source for item in items]
         self._snapshots = _joined(items)
+        self._flat: tuple[int, Flat] | None = None  # of the first so many items; made when it is asked for
 
     def extended(self, items: Sequence[KnownPart]) -> "KnownList":
         """This list with items behind it. Costs what is new, and a pointer for what is not."""
@@ -89,6 +91,7 @@ class KnownList:
             longer._snapshots = with_piece(self._snapshots, longer._snapshots[0], len, Snapshot.joined)
         else:
             longer._snapshots = None
+        longer._flat = self._flat
         return longer
 
     def begins(self, sources: Sequence[Any]) -> bool:
@@ -99,6 +102,28 @@ class KnownList:
             and self._snapshots is not None
             and all(snapshot.is_current() for snapshot in self._snapshots)
         )
+
+    def begins_alike(self, sources: Sequence[Any]) -> bool:
+        """Whether a list begins with items that hold the same as these did, be they other objects."""
+        count = len(self._sources)
+        if count > len(sources):
+            return False
+        flat = self._flattened()
+        return flat is not None and flat.is_of(sources[:count])
+
+    def _flattened(self) -> Flat | None:
+        begun, flat = self._flat or (0, None)
+        behind = self.items[begun:]
+        if behind:
+            more = (
+                Flat.of([item.source for item in behind]) if all(item.snapshot is not None for item in behind) else None
+            )
+            # Behind the look: another thread may have changed one.
+            if more is None or not all(item.is_current for item in behind):
+                return None
+            flat = more if flat is None else flat.followed_by(more)
+            self._flat = (len(self.items), flat)
+        return flat
 
 
 def _text(items: Sequence[KnownPart]) -> bytes:

@@ -102,11 +102,15 @@ class DumpedPart(NamedTuple):
 
 
 class DumpedList(NamedTuple):
-    """A list whose first items, or none, were in an earlier request, and what there is behind them."""
+    """A list whose first items, or none, were in an earlier request, and what there is behind them.
+
+    `first`: the JSON text of the first item where the list wasn't known by that object.
+    """
 
     name: str
     known: KnownList | None
     items: list[DumpedPart | KnownPart]
+    first: bytes | None = None
 
 
 #: What normalizing a request gives, and redacting it.
@@ -151,9 +155,19 @@ class PartMemo:
         if part.position is None:
             self._put((part.name, id(part.source)), known, _ENTRY_BYTES + known.size)
 
-    def keep_list(self, name: str, known: KnownList, new_bytes: int) -> None:
-        """Remember a list, in the place of the one that began with the same object. `new_bytes`: more than that one."""
+    def find_list_alike(self, name: str, first: bytes) -> KnownList | None:
+        """The latest list of that name whose first item had that text."""
+        found: KnownList | None = self._get((name, "list", first))
+        return found
+
+    def keep_list(self, name: str, known: KnownList, new_bytes: int, first: bytes | None) -> None:
+        """Remember a list, in the place of the one that began alike. `new_bytes`: more than that one.
+
+        `first`: the text of its first item, where it is to be known by that as well.
+        """
         self._put((name, "list", id(known.items[0].source)), known, new_bytes)
+        if first is not None:
+            self._put((name, "list", first), known, _ENTRY_BYTES + len(first))
 
     def _get(self, name: Any) -> Any:
         found = self._young.get(name)
@@ -189,9 +203,11 @@ def _dump(
 def _dump_list(part: PartList, memo: PartMemo, codec: PartCodec) -> DumpedList:
     known = memo.find_list(part.name, part.sources)
     if known is not None and known.begins(part.sources):
-        begun = len(known.items)
-        behind = (Part(part.name, part.sources[at], at) for at in range(begun, len(part.sources)))
-        return DumpedList(part.name, known, [_dump_part(item, memo, codec, is_kept=True) for item in behind])
+        return _continued(part, known, None, memo, codec)
+    first = _text_of_first(part, codec) if known is None else None
+    alike = memo.find_list_alike(part.name, first) if first is not None else None
+    if alike is not None and alike.begins_alike(part.sources):
+        return _continued(part, alike, first, memo, codec)
     # An item was changed, taken out or put in between: those that are still as they were need no more than a look.
     by_object = {id(item.source): item for item in known.items} if known is not None else {}
     items: list[DumpedPart | KnownPart] = []
@@ -200,12 +216,26 @@ def _dump_list(part: PartList, memo: PartMemo, codec: PartCodec) -> DumpedList:
         if item is not None and item.is_current:
             items.append(item)
         else:
-            items.append(_dump_part(Part(part.name, source, at), memo, codec, is_kept=item is not None))
-    return DumpedList(part.name, None, items)
+            is_kept = item is not None or alike is not None
+            items.append(_dump_part(Part(part.name, source, at), memo, codec, is_kept=is_kept))
+    return DumpedList(part.name, None, items, first)
+
+
+def _continued(part: PartList, known: KnownList, first: bytes | None, memo: PartMemo, codec: PartCodec) -> DumpedList:
+    """A list that begins as one that is known."""
+    begun = len(known.items)
+    behind = (Part(part.name, part.sources[at], at) for at in range(begun, len(part.sources)))
+    return DumpedList(part.name, known, [_dump_part(item, memo, codec, is_kept=True) for item in behind], first)
+
+
+def _text_of_first(part: PartList, codec: PartCodec) -> bytes | None:
+    if not part.sources or not PlainLook(part.sources[0], codec.plain_types).is_plain:
+        return None
+    return codec.text(Part(part.name, part.sources[0], 0))
 
 
 def _dump_part(part: Part, memo: PartMemo, codec: PartCodec, *, is_kept: bool = False) -> KnownPart | DumpedPart:
-    """`is_kept`: the caller gave this very object before, or stands by the objects that he gave."""
+    """`is_kept`: it is likely new, and a snapshot of it will be asked for."""
     # A text only of what was walked: an unknown type may have a JSON form of its own, or be used up by asking for it.
     look = PlainLook(part.source, codec.plain_types)
     if not look.is_plain:

@@ -49,7 +49,7 @@ def _clean_list(dumped: DumpedList, memo: PartMemo, is_recorded: IsRecorded | No
     if dumped.items:
         items = [_clean(item, memo, is_recorded) for item in dumped.items]
         known, known_bytes = (KnownList(items), 0) if known is None else (known.extended(items), known.size)
-        memo.keep_list(dumped.name, known, known.size - known_bytes)
+        memo.keep_list(dumped.name, known, known.size - known_bytes, dumped.first)
     return [] if known is None else [known]
 
 

@@ -121,14 +121,65 @@ def test_a_message_that_was_put_back_is_known_again() -> None:
     assert b"".join(clean(context, None, memo).body()) == before
 
 
-def test_an_object_that_is_sent_again_is_known_by_its_structure_from_the_second_time_on() -> None:
+def test_objects_of_known_content_that_are_sent_again_are_known_too() -> None:
     memo = PartMemo()
     clean(sent([user(1)]), None, memo)
     context = sent([user(1)])
-    for _ in range(2):  # equal by content first: whoever copies his messages will not send these again
-        assert dumped(context, memo).known is None
+    for _ in range(2):
+        assert dumped(context, memo).known is not None
         clean(context, None, memo)
-    assert dumped(context, memo).known is not None
+
+
+def copies(conversation: Sequence[Message]) -> Context:
+    """New objects of the same content, as of a program that makes its messages anew for each request."""
+    return sent([message.model_copy(deep=True) for message in conversation])
+
+
+def test_a_conversation_of_new_objects_is_known_by_what_they_hold() -> None:
+    memo, conversation = PartMemo(), [user(0)]
+    clean(copies(conversation), None, memo)
+    for number in range(1, 6):
+        conversation.append(user(number))
+        found = dumped(copies(conversation), memo)
+        assert found.known is not None
+        assert len(found.known.items) == number
+        assert [item.part.source.content for item in found.items if isinstance(item, DumpedPart)] == [
+            f"message {number}"
+        ]
+        text = b"".join(clean(copies(conversation), None, memo).body())
+        assert text == b"".join(clean(copies(conversation), None, PartMemo()).body())
+
+
+def test_two_conversations_of_new_objects_that_take_turns_are_both_known() -> None:
+    memo, conversations = PartMemo(), [[user(number)] for number in (1, 2)]
+    for _ in range(3):
+        for conversation in conversations:
+            clean(copies(conversation), None, memo)
+            conversation.append(user(len(conversation)))
+    assert all(dumped(copies(conversation), memo).known is not None for conversation in conversations)
+
+
+def test_a_conversation_is_known_by_what_was_written_and_not_by_what_its_objects_hold_by_now() -> None:
+    memo, conversation = PartMemo(), [user(0), user(1)]
+    clean(sent(conversation), None, memo)
+    conversation[1].content = "changed"
+    assert dumped(copies(conversation), memo).known is None
+    for _ in range(3):
+        value = clean(copies(conversation), None, memo).value()
+        assert value["context"]["messages"][1]["content"] == "changed"
+    conversation[1].content = "message 1"
+    assert clean(copies(conversation), None, memo).value()["context"]["messages"][1]["content"] == "message 1"
+
+
+def test_after_an_edit_a_conversation_of_new_objects_is_known_again() -> None:
+    memo, conversation = PartMemo(), [user(number) for number in range(4)]
+    clean(copies(conversation), None, memo)
+    del conversation[2]
+    assert dumped(copies(conversation), memo).known is None
+    clean(copies(conversation), None, memo)
+    found = dumped(copies(conversation), memo)
+    assert found.known is not None
+    assert (len(found.known.items), found.items) == (3, [])
 
 
 def known(number: int) -> KnownPart:
