@@ -8,8 +8,9 @@ is as it was. The interpreter lists what many containers refer to in one call, a
 import gc
 from collections.abc import Iterable
 from itertools import chain
-from operator import is_
 from typing import Any, Final, Self
+
+from openprogram.pipeline.identities import identities, one_by_one
 
 __all__ = ["Snapshot", "take_snapshot"]
 
@@ -19,13 +20,13 @@ _ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 class Snapshot:
     """What the containers of a value referred to. It holds them, so that no other object can take their identity."""
 
-    __slots__ = ("_containers", "_dicts", "_empty", "_keys", "_referents", "_sized", "_sizes")
+    __slots__ = ("_containers", "_dicts", "_empty", "_identities", "_keys", "_referents", "_sized", "_sizes")
 
     def __init__(self, models: list[Any], sized: list[Any], referents: list[Any]) -> None:
         self._empty = [container for container in sized if not container]  # nearly every model has a dict for more
         filled = [container for container in sized if container]
         self._containers = [*models, *filled]
-        self._referents = referents
+        self._referents, self._identities = referents, bytearray(one_by_one(referents))
         # Where one container ends and the next begins, and what a dict calls its members, referents don't say.
         self._sized, self._sizes = filled, list(map(len, filled))
         self._dicts = [container for container in filled if type(container) is dict]
@@ -46,10 +47,8 @@ class Snapshot:
 
     def is_current(self) -> bool:
         """Whether every container refers to what it did, under the same keys, in the same order."""
-        found = gc.get_referents(*self._containers)
         return (
-            len(found) == len(self._referents)
-            and all(map(is_, found, self._referents))
+            identities(gc.get_referents(*self._containers)) == self._identities
             and not any(self._empty)
             and self._sizes == list(map(len, self._sized))
             and self._keys == list(chain.from_iterable(self._dicts))
