@@ -11,8 +11,10 @@ from openprogram.pipeline.snapshots import Snapshot
 
 __all__ = ["CleanPart", "KnownList", "KnownPart"]
 
-#: Bytes that a source and its snapshot take, about: the least there is, and for each reference in it.
-_SOURCE_BYTES: Final = 1024
+#: Bytes that what is known of a list takes, about, beside what is known of each of its items.
+_LIST_BYTES: Final = 4096
+#: Bytes that a source, its snapshot and what it holds take, about: the least there is, and for each reference in it.
+_SOURCE_BYTES: Final = 1536
 _REFERENCE_BYTES: Final = 100
 #: What a byte of text takes as values, where nothing is known of them.
 _BYTES_AS_VALUES: Final = 4
@@ -74,7 +76,7 @@ class KnownList:
         self.items = items
         self.text: tuple[bytes, ...] = (_text(items),)
         self.count = sum(item.clean.count for item in items)
-        self.size = len(self.text[0]) + sum(item.size for item in items)
+        self.size = _LIST_BYTES + len(self.text[0]) + sum(item.size for item in items)
         self._sources = [item.source for item in items]
         self._snapshots = _joined(items)
         self._flat: tuple[int, Flat] | None = None  # of the first so many items; made when it is asked for
