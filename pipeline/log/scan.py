@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LineScan", "RawLine", "read_from", "read_range"]
 
-_BUFFER_BYTES: Final = 1 << 18
+#: Bytes that are read at once. From 128 KiB on, the allocator takes new pages from the kernel each time.
+_BUFFER_BYTES: Final = 120 << 10
 _new: Final = tuple.__new__
 
 
