@@ -2,7 +2,7 @@
 
 import asyncio
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, Final
 
@@ -35,12 +35,15 @@ def waiting_tasks() -> list["asyncio.Task[Any]"]:
     return [task for reference in _waiting.get() if (task := reference()) is not None]
 
 
-async def run_apart(work: Coroutine[Any, Any, None], grace_s: float) -> None:
+async def run_apart(
+    work: Coroutine[Any, Any, None], grace_s: float, is_ending: Callable[[], bool] = lambda: False
+) -> None:
     """Run `work` and wait for it.
 
     A cancelled scope of anyio cancels again at every await, which would break into the `finally` of foreign code that
     closes a connection. So such code runs here: cancelling this cancels it once, then waits `grace_s` seconds. What
-    has not ended by then is left to itself.
+    has not ended by then is left to itself. `is_ending`: says that the work cleans up already, by itself; then it is
+    not cancelled, for that would break into its cleaning up, but waited for.
 
     Raises what `work` raises. RuntimeError: it was cancelled from inside.
     """
@@ -48,7 +51,7 @@ async def run_apart(work: Coroutine[Any, Any, None], grace_s: float) -> None:
     try:
         await asyncio.wait({task})
     except BaseException:
-        if not task.cancelling():  # a loop that shuts down has cancelled it already
+        if not (task.cancelling() or is_ending()):  # a loop that shuts down has cancelled it already
             task.cancel()
         with move_on_after(grace_s, shield=True):
             await asyncio.wait({task})

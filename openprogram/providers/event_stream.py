@@ -5,7 +5,7 @@ dropped, closed or cancelled at any position.
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterable, Awaitable, Callable, Generator
 from contextlib import suppress
 from operator import attrgetter
 from types import TracebackType
@@ -49,13 +49,14 @@ class EventStream:
     event, before that event is handed out; nothing after it is read. One task reads at a time, in the event loop in
     which the call began.
 
-    `source`: any async iterator of events. Its `aclose()`, where it has one, must be safe to call at any time and
-    more than once. A source that is an async context manager is entered by `async with`, and its `aclose()` must be
-    all there is to leaving it. A CallStream is read in batches.
+    `source`: any async iterator of events, or what gives one. The iterator's `aclose()`, where it has one, must be safe
+    to call at any time and more than once. One that is an async context manager is entered by `async with`, and its
+    `aclose()` must be all there is to leaving it. A CallStream is read in batches.
+    Raises TypeError: `source` can't be iterated, such as the coroutine of an `async def` without a `yield`.
     """
 
-    def __init__(self, source: AsyncIterator[AssistantMessageEvent], model: Model) -> None:
-        self._source = source
+    def __init__(self, source: AsyncIterable[AssistantMessageEvent], model: Model) -> None:
+        self._source = aiter(source)  # as `async for` would: some providers give what can only be iterated
         self._batch: list[AssistantMessageEvent] = []  # as it came
         self._ready: deque[AssistantMessageEvent] = deque()  # what is left of it to hand out, but for a terminal event
         self._terminal: AssistantMessageEvent | None = None  # the one behind what is ready
@@ -198,6 +199,6 @@ def _take_terminal(batch: list[AssistantMessageEvent]) -> AssistantMessageEvent 
     return terminal
 
 
-def as_event_stream(source: AsyncIterator[AssistantMessageEvent], model: Model) -> EventStream:
+def as_event_stream(source: AsyncIterable[AssistantMessageEvent], model: Model) -> EventStream:
     """`source` as an EventStream for a call of `model`; unchanged where it is one already."""
     return source if isinstance(source, EventStream) else EventStream(source, model)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
-from anyio import move_on_after
+from anyio import Event, move_on_after
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from openprogram.pipeline.codec import EventCodec
@@ -36,8 +36,9 @@ async def live(
     """
     async with receive, send:
         async for _call in receive:
+            closing = Event()
             try:
-                await run_apart(_pump(open_source, send, codec), _CLOSE_S)
+                await run_apart(_pump(open_source, send, codec, closing), _CLOSE_S, closing.is_set)
             except Exception as failure:  # noqa: BLE001 - whatever it is, it is the consumer's to see
                 await send.send([CallClosed("error", failure, describe_exception(failure))])
 
@@ -46,11 +47,13 @@ async def _pump(
     open_source: Callable[[], AsyncIterator[T]],
     send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]],
     codec: EventCodec[T],
+    closing: Event,
 ) -> None:
-    source = open_source()
+    source = aiter(open_source())  # of what can only be iterated, the iterator is what has to be closed
     try:
         await _send_events(source, send, codec)
     finally:
+        closing.set()
         await _close(source)
 
 

@@ -39,6 +39,22 @@ async def test_a_cancelled_scope_cancels_it_once_and_lets_it_clean_up_with_await
     assert said == ["one", "two", "three"]
 
 
+async def test_work_that_cleans_up_by_itself_is_waited_for_and_not_cancelled() -> None:
+    cleaning, log = anyio.Event(), list[str]()
+
+    async def work() -> None:
+        cleaning.set()
+        await anyio.sleep(0.1)
+        log.append("cleaned up")
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run_apart, work(), 10.0, cleaning.is_set)
+            await cleaning.wait()
+            group.cancel_scope.cancel()
+    assert log == ["cleaned up"]
+
+
 async def test_work_that_swallows_its_cancellation_is_left_behind_after_the_grace() -> None:
     cancellations: list[int] = []
     released, ended = anyio.Event(), anyio.Event()

@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 
 from openprogram.pipeline.errors import RecordingValueError, StreamIncomplete
 from openprogram.providers.api_registry import ApiProvider
-from openprogram.providers.event_stream import EventStream
+from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import RecordedCallError, ReplayProvider
 from openprogram.providers.types import AssistantMessage, AssistantMessageEvent, EventDone, EventError
@@ -90,6 +90,50 @@ async def test_a_provider_that_raises_when_it_is_called_fails_the_call(tmp_path:
     assert [line["type"] for line in lines(path)] == ["header", "request", "call_end"]
     events, error = await _replayed(path)
     assert (events, error.error_message) == ([], "no such model")
+
+
+class OnlyIterable(Source):
+    """Its streams are no iterators: iterating one gives the iterator, which takes its time to close."""
+
+    def stream(self, *arguments: Any) -> Any:
+        class Stream:
+            __aiter__ = staticmethod(self.generate)
+
+        return Stream()
+
+    async def generate(self) -> AsyncGenerator[AssistantMessageEvent, None]:
+        try:
+            for event in self.events:
+                yield event
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.3)  # longer than the call's end takes to be on file
+            self.log.append("closed")
+
+
+@pytest.mark.parametrize("position", range(6))
+@pytest.mark.parametrize("is_recorded", [False, True])
+async def test_a_stream_that_can_only_be_iterated_is_read_and_closed(
+    tmp_path: Path, is_recorded: bool, position: int
+) -> None:
+    source = OnlyIterable([*TEXT, DONE])
+    provider = RecordingProvider(source, tmp_path / "run.jsonl") if is_recorded else source
+    async with as_event_stream(provider.stream(MODEL, CONTEXT), MODEL) as stream:
+        await _take(stream, position)
+    assert source.log == ["closed"] * (position > 0), "only what has begun is closed, and nobody goes on before that"
+    assert await as_event_stream(provider.stream(MODEL, CONTEXT), MODEL) == DONE.message
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+@pytest.mark.parametrize("events", [[*TEXT, DONE], TEXT])
+async def test_a_provider_that_is_done_closes_in_peace_and_its_consumer_waits_for_it(
+    tmp_path: Path, events: list[AssistantMessageEvent], is_recorded: bool
+) -> None:
+    source = OnlyIterable(events)
+    provider = RecordingProvider(source, tmp_path / "run.jsonl") if is_recorded else source
+    stream = as_event_stream(provider.stream(MODEL, CONTEXT), MODEL)
+    assert await collect(stream) == events
+    assert source.log == ["closed"]
 
 
 async def test_what_comes_after_the_terminal_event_is_not_read(tmp_path: Path) -> None:
