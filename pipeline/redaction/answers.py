@@ -44,17 +44,22 @@ class Answers:
 
     def ask(self, reader: Reader, match: Match, start: int, end: int) -> Span | None:
         """What `match` answers to `reader`, `start` and `end`. Raises NeedMore, Stop."""
-        begin, past = max(start - _BEHIND, 0), ""
-        if begin < reader.floor:
-            begin, past = reader.floor, reader.past
         if self._patience <= 0:
             self._patience = self._patience - 1 if self._patience > -_PAUSE else _PATIENCE
             return match(reader, start, end)
+        begin, past = start - _BEHIND if start > _BEHIND else 0, ""
+        if begin < reader.floor:
+            begin, past = reader.floor, reader.past
         for ahead in _AHEAD:
             stop = start + ahead
             if stop > reader.end and reader.closed:
                 break
-            answer = self._known_answer(match, reader.text[begin:stop], past, start - begin, end - begin)
+            window = reader.text[begin:stop]
+            answer = self._known.get((match, window, past, start - begin, end - begin))
+            if answer is None:
+                answer = self._learn(match, window, past, start - begin, end - begin)
+            else:
+                self._patience = _PATIENCE
             if not answer.waits:
                 span = answer.span
                 return span and Span(span.start + begin, span.end + begin, span.swallow)
@@ -66,16 +71,11 @@ class Answers:
                 raise NeedMore
         return match(reader, start, end)
 
-    def _known_answer(self, match: Match, window: str, past: str, start: int, end: int) -> _Answer:
-        key = match, window, past, start, end
-        answer = self._known.get(key)
-        if answer is not None:
-            self._patience = _PATIENCE
-            return answer
+    def _learn(self, match: Match, window: str, past: str, start: int, end: int) -> _Answer:
         self._patience -= 1
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
-        answer = self._known[key] = _answer(window, past, match, start, end)
+        answer = self._known[match, window, past, start, end] = _answer(window, past, match, start, end)
         return answer
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from openprogram.pipeline.redaction.answers import NEAR, Answers
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader, Stop
-from openprogram.pipeline.redaction.search import MAX_LITERAL, Search, first_start, open_trigger, search_of
+from openprogram.pipeline.redaction.search import MAX_LITERAL, MAX_SUFFIX, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
 __all__ = ["Piece", "Scanner", "holds_nothing", "scan_text"]
@@ -131,7 +131,7 @@ class Scanner:
         """The next secret, or None where there is none or it waits; what stands before it is decided."""
         reader, position, first = self._reader, self._position, None
         end, floor = reader.end, reader.floor
-        limit = end if reader.closed else open_trigger(reader, position)
+        whole, limit = end - MAX_SUFFIX, end if reader.closed else -1  # a literal with an anchor up to there is whole
         search, rows, text = self._search.pattern.search, self._rows, reader.text
         answers = self._answers
         found = self._ahead
@@ -140,10 +140,12 @@ class Scanner:
             if found is None or found.start() < position:
                 found = search(text, position)
             anchor = found.start() if found else end
-            if first is not None and anchor >= first.start and limit >= first.start:
+            if anchor > whole and limit < 0:
+                limit = open_trigger(reader, position)
+            if first is not None and anchor >= first.start and not 0 <= limit < first.start:
                 self._ahead = found
                 return first
-            if found is None or anchor >= limit:
+            if found is None or 0 <= limit <= anchor:
                 break
             offset, match = rows[found.lastindex or 0]
             start = anchor - offset

@@ -251,6 +251,8 @@ def first_start(search: Search | None, reader: Reader, decided: int, position: i
         t = search.groups[(found.lastindex or 0) - 1][0]
         begin = anchor - t.anchor if t.direct else found.end()
         if decided <= begin < end and (not t.direct or _may_begin(reader, begin)):
+            if begin == decided:
+                return begin
             end = begin
         position = anchor + 1
     last = reader.end - 1

@@ -76,6 +76,11 @@ class _Block:
             left, replacement = length, new
             while left:
                 entry = entries[0]
+                if new is None and entry.parts is None and left >= entry.undecided:  # as most: all that is left stays
+                    left -= entry.undecided
+                    entry.undecided = 0
+                    entries.popleft()
+                    continue
                 left = entry.take(left, replacement)
                 if not entry.undecided:
                     entries.popleft()
@@ -176,10 +181,13 @@ class StreamRedactor:
         if not self._queue and _all_stays(pieces, len(text)):
             self._ready += run  # by far the most frequent: all of it stays, and nothing waits before it
             return
-        entries = [_Entry(event, delta) for event, delta in zip(run, deltas, strict=True)]
-        self._queue += entries
-        block.entries += [entry for entry in entries if entry.undecided]
-        block.settle(pieces)
+        for event, delta in zip(run, deltas, strict=True):
+            entry = _Entry(event, delta)
+            self._queue.append(entry)
+            if delta:
+                block.entries.append(entry)
+        if pieces:
+            block.settle(pieces)
 
     def _clean_rest(self, event: _Event) -> _Event:
         rest = {name: item for name, item in event.items() if name != "delta"}
