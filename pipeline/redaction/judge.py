@@ -121,7 +121,7 @@ def is_random(value: str, *, least: int = 16) -> bool:
 _GENERATED: Final = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[\w.,:/+=-]*[^\w.,:/+=-])\S{12,}")
 #: What code and templates are known by: a range of letters, an escape of an expression, a variable, a mask, an address.
 _WRITTEN: Final = re.compile(
-    r"\A[A-Za-z_.]{3,}[(\[](?:[^)\]]*|.*[)\]])\Z|[A-Za-z_]{3}\(\)|[aA]-[zZ]|0-9|\\[dDwWsSbnrtxu]|[$#]\{|\{\{|%\(|://"
+    r"\A[A-Za-z_.]{3,}[(\[]|[A-Za-z_]{3}\(\)|[aA]-[zZ]|0-9|\\[dDwWsSbnrtxu]|[$#]\{|\{\{|%\(|://"
     r"|&(?:#x?[\dA-Fa-f]{2,6}|lt|gt|amp|quot|apos|nbsp);|\.\.\.|…|\*\*\*|[xX]{4}"
 )
 _KINDS_OF_CHARACTERS: Final = re.compile(r"[a-z]+|[A-Z]+|\d+|[^a-zA-Z\d]+")

@@ -555,6 +555,7 @@ private_key: mlkem.MLKEM768PrivateKey | x25519.X25519PrivateKey | MLKEM1024P384P
 PRIVATE_KEY=/home/Bob/Projects1/server
 password = "^[a-zA-Z0-9!@#$]+$"; token = r"(?:[A-Z]\d|\w)+"
 password=getPass(A1,b2),user=Bob; token=A.b1[C2]
+"output_token": "Jobs[-1].JobId"
 pkcs_9_at_pkcs15Token = _OID(pkcs_9_at, 1)
 <code>{ psk: &#x3C;Buffer|TypedArray|DataView2>, identity: &#x3C;string> }
 """
