@@ -1,9 +1,9 @@
 """A string in JSON text, cut anywhere: it is scanned decoded, and what is decided is said of the raw text."""
 
 from openprogram.pipeline.redaction.json_pieces import raw_width
-from openprogram.pipeline.redaction.known import MAX_PLAIN, is_plain
+from openprogram.pipeline.redaction.known import MAX_PLAIN, is_plain, remember_waiting, waiting
 from openprogram.pipeline.redaction.scanner import Piece, Scanner
-from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, Place
+from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, Place, opens
 from openprogram.pipeline.redaction.search import begins_nothing
 
 __all__ = ["OpenString"]
@@ -19,8 +19,7 @@ class OpenString:
 
     def __init__(self, place: Place, *, is_key: bool) -> None:
         self.is_key, self._place = is_key, place
-        # none while nothing of a short text may be part of a secret: most strings end before they need one
-        self._scanner = None if place is Place.LOOK else Scanner(OPENINGS[place])
+        self._scanner: Scanner | None = None  # most strings end before they need one
         self._raw = self._text = ""  # undecided
         self._source, self._length = list[str](), 0  # all of a key so far, or more of a value than a name has
         self._seen, self._seen_length = list[str](), 0  # that, redacted
@@ -48,19 +47,40 @@ class OpenString:
     def feed(self, raw: str, text: str) -> list[Piece]:
         """The string goes on."""
         self._take(raw, text)
-        if self._scanner is None:
-            if self._length <= MAX_PLAIN and begins_nothing(self.source):
-                return self._keep_all()
-            self._scanner = self._scanner_before()
-        return self._in_raw(self._scanner.feed(text))
+        first, short = len(self._source) == 1, self._length <= MAX_PLAIN
+        if short and self._scanner is None:
+            if self._place is Place.LOOK:
+                if (left := self._left(text)) is not None:
+                    return self._in_raw([(len(self._text) - left, None)])
+            elif self._place < Place.STRING and "[" not in text:
+                return []  # the rule for this place asks for more
+        self._scanner = self._scanner or self._scanner_before()
+        pieces = self._in_raw(self._scanner.feed(text))
+        if first and short and self._place is Place.LOOK and not self._scanner.count:
+            remember_waiting(text, len(self._text))
+        return pieces
 
     def finish(self, raw: str, text: str) -> list[Piece]:
         """The rest of the string: its closing quote follows, or nothing does."""
         self._take(raw, text)
-        if self._place is Place.LOOK and not self.count and self._length <= MAX_PLAIN and is_plain(self.source):
-            return self._keep_all()
+        if self._length <= MAX_PLAIN and not self.count:
+            source = self.source
+            if not opens(source, self._place) and is_plain(source):
+                return self._in_raw([(len(self._text), None)])
         self._scanner = self._scanner or self._scanner_before()
         return self._in_raw(self._scanner.finish(text))
+
+    def _left(self, text: str) -> int | None:
+        """How many characters of the short string so far wait, or None where only a scan tells."""
+        if len(self._source) == 1:
+            return waiting(text)
+        return 0 if begins_nothing(self.source) else None  # what waits depends on what was decided before
+
+    def scan(self, raw: str, text: str) -> list[Piece]:
+        """All of a string, which holds something."""
+        self._take(raw, text)
+        self._scanner = Scanner(OPENINGS.get(self._place))
+        return self._in_raw(self._scanner.scan(text))
 
     def _take(self, raw: str, text: str) -> None:
         self._raw += raw
@@ -70,18 +90,11 @@ class OpenString:
             self._length += len(text)
 
     def _scanner_before(self) -> Scanner:
-        """A scanner that has read what came before the last piece: nothing of that waits."""
-        scanner = Scanner()
+        """A scanner that has read what came before the last piece: what it decides was decided then."""
+        scanner = Scanner(OPENINGS.get(self._place))
         if len(self._source) > 1:
             scanner.feed("".join(self._source[:-1]))
         return scanner
-
-    def _keep_all(self) -> list[Piece]:
-        """All that has come stays."""
-        decided: list[Piece] = [(len(self._raw), None)]
-        self._seen.append(self._text)
-        self._raw = self._text = ""
-        return decided
 
     def _in_raw(self, pieces: list[Piece]) -> list[Piece]:
         start = raw_start = 0

@@ -26,7 +26,15 @@ from openprogram.pipeline.redaction.known import KEYS, PLAIN, Key, is_plain, kno
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.scanner import Piece, Scanner, holds_nothing
-from openprogram.pipeline.redaction.scope import PLAIN_LIST, ListScope, ObjectScope, Place, list_scope, opens
+from openprogram.pipeline.redaction.scope import (
+    PLAIN_LIST,
+    PLAIN_OBJECT,
+    ListScope,
+    ObjectScope,
+    Place,
+    list_scope,
+    opens,
+)
 from openprogram.pipeline.redaction.spans import Span, rest_of
 
 __all__ = ["ArgumentsScanner"]
@@ -174,9 +182,9 @@ class ArgumentsScanner:
         return SECRET_PLACEHOLDER
 
     def _scan_string(self, string: OpenString, raw: str, text: str, start: int) -> str:
-        """A whole string that may hold a secret, as it is recorded."""
+        """A whole string that holds something, as it is recorded."""
         self._keep(start)
-        self._add(string.finish(raw, text))
+        self._add(string.scan(raw, text))
         self._mark += len(raw)
         self._count += string.count
         return string.seen
@@ -186,7 +194,7 @@ class ArgumentsScanner:
         found = text[index]
         if found == "{":
             self._outer.append(self._scope)
-            self._scope, self._expect = ObjectScope(), "member"
+            self._scope, self._expect = PLAIN_OBJECT, "member"
         elif found == "[":
             return self._open_lists(text, index)
         elif simple := _SIMPLE.match(text, index):
@@ -225,28 +233,26 @@ class ArgumentsScanner:
             self._expect = "end"
             return index
         if isinstance(scope, ListScope):
-            self._scope = scope.after_value if seen is None else scope.after(seen)
-        elif seen is not None and self._scoped:
-            scope.saw(self._key, seen)
-        return self._behind_value(text, index)
-
-    def _behind_value(self, text: str, index: int) -> int:
-        """The blanks and the comma behind a value."""
+            self._scope, following = scope.after_value if seen is None else scope.after(seen), "next"
+        else:
+            following = "key"
+            if seen is not None and self._scoped:
+                scope.saw(self._key, seen)
         behind = _BEHIND.match(text, index)
         assert behind is not None
-        if behind[1]:
-            self._expect = "next" if isinstance(self._scope, ListScope) else "key"
-        else:
-            self._expect = "comma"
+        self._expect = following if behind[1] else "comma"
         return behind.end()
 
     def _read_comma(self, text: str, index: int) -> int:
         """A comma, or the end of what the value before stands in."""
-        end = self._behind_value(text, index)
-        if end > index:
-            return end
-        closing = "]" if isinstance(self._scope, ListScope) else "}"
-        return self._close(text, index) if text[index] == closing else self._break(index)
+        in_list = isinstance(self._scope, ListScope)
+        behind = _BEHIND.match(text, index)
+        assert behind is not None
+        if behind[1]:
+            self._expect = "next" if in_list else "key"
+        elif behind.end() == index:
+            return self._close(text, index) if text[index] == ("]" if in_list else "}") else self._break(index)
+        return behind.end()
 
     def _read_key(self, text: str, index: int) -> int:
         """A key with the colon behind it, or the end of an empty object."""
@@ -275,6 +281,8 @@ class ArgumentsScanner:
         scope = self._scope
         assert isinstance(scope, ObjectScope)
         self._key, self._place, self._scoped = key, known.place, known.scoped
+        if known.scoped and scope is PLAIN_OBJECT:
+            self._scope = scope = ObjectScope()  # its members will matter to each other
         if known.scoped or scope.named:
             self._key = scope.new_key(key, known.scanned)
             self._place = scope.place(self._key)

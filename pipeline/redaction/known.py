@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.scanner import holds_nothing, scan_text
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, TELLING_KEYS, Place, opens, place_of
+from openprogram.pipeline.redaction.search import begins_nothing
 
-__all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "is_plain", "know", "scan"]
+__all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "is_plain", "know", "remember_waiting", "scan", "waiting"]
 
 _MAX: Final = 4096
 #: Keys, without case and `_`, whose strings the provider must get back as they were.
@@ -42,6 +43,8 @@ KEYS: Final[dict[str, Key]] = {}
 #: Short strings seen before in which nothing was found: roles, types, names of tools and models.
 PLAIN: Final[set[str]] = set()
 MAX_PLAIN: Final = 48
+#: Short beginnings of strings seen before, and how many of their characters wait.
+_BEGUN: Final[dict[str, int]] = {}
 
 
 def know(key: str, scanned: str, removed: int) -> Key:
@@ -67,6 +70,23 @@ def is_plain(text: str) -> bool:
             PLAIN.clear()
         PLAIN.add(text)
     return plain
+
+
+def waiting(text: str) -> int | None:
+    """How many characters of a short beginning of a string wait for more, or None where only a scan tells."""
+    if text in _BEGUN:
+        return _BEGUN[text]
+    if not begins_nothing(text):
+        return None
+    remember_waiting(text, 0)
+    return 0
+
+
+def remember_waiting(text: str, count: int) -> None:
+    """Of the beginning `text` of a string, from which nothing is removed yet, `count` characters wait."""
+    if len(_BEGUN) >= _MAX:
+        _BEGUN.clear()
+    _BEGUN[text] = count
 
 
 def scan(text: str, place: Place) -> tuple[str, int]:

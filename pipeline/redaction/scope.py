@@ -17,6 +17,7 @@ __all__ = [
     "MAX_NAME",
     "OPENINGS",
     "PLAIN_LIST",
+    "PLAIN_OBJECT",
     "TELLING_KEYS",
     "ListScope",
     "ObjectScope",
@@ -141,6 +142,10 @@ class ObjectScope:
             self.named = max(self.named, Secrecy.PERHAPS)
         if name in _NAME_KEYS:
             self.named = name_secrecy(text) if len(text) <= MAX_NAME and text.lower() != "key" else Secrecy.NONE
+
+
+#: An object of which no member says anything of another. It is shared, so nothing is to be told to it.
+PLAIN_OBJECT: Final = ObjectScope()
 
 
 class _Numbering:

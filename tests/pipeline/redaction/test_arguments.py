@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from openprogram.pipeline.redaction import SECRET_PLACEHOLDER, redact, remove_secret_values
 from openprogram.pipeline.redaction.arguments import ArgumentsScanner
+from openprogram.pipeline.redaction.scanner import Piece, Scanner
 from tests.pipeline.redaction.texts import FRAGMENTS, JSON_OBJECTS, TEXTS, applied, cut_anywhere
 
 
@@ -120,3 +121,39 @@ def test_text_that_comes_at_once_is_read_as_text_that_comes_in_characters(text: 
         decided = [piece for part in pieces for piece in machine.feed(part)] + machine.close()
         assert json.loads(applied(text, decided)) == expected.value
         assert machine.count == expected.count == count
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, st.integers(1, 9))
+def test_of_the_string_of_a_value_as_much_waits_as_of_the_same_text_alone(text: str, size: int) -> None:
+    """Twice, so that each beginning is remembered the second time."""
+    text = text.replace('"', "'").replace("\\", "/")
+    for _ in range(2):
+        alone, machine = Scanner(), ArgumentsScanner()
+        machine.feed('{"a":"')
+        for start in range(0, len(text), size):
+            piece = text[start : start + size]
+            assert decided(machine.feed(piece)) == decided(alone.feed(piece))
+
+
+def decided(pieces: list[Piece]) -> tuple[int, list[str]]:
+    """How many characters, and what is new."""
+    return sum(length for length, _ in pieces), [new for _, new in pieces if new]
+
+
+def test_names_beside_values_matter_in_their_own_object_only() -> None:
+    text = '[{"a": 1}, {"name": "token", "value": "a"}, {"value": "a"}, {"b": {"value": "a"}, "c": {"name": "token"}}]'
+    clean = '[{"a": 1}, {"name": "token", "value": "[secret removed]"}, ' + text[text.index('{"value": "a"}, {"b"') :]
+    for _ in range(2):  # nothing is left of the first time
+        assert streamed([text]) == streamed(list(text)) == clean
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 50])
+def test_rows_of_brackets_are_the_lists_that_they_are(depth: int) -> None:
+    lists: JsonValue = ["--token", "Zx4Qm81LwT7v"]
+    for _ in range(depth):
+        lists = [lists, "Zx4Qm81LwT7v"]
+    places: list[dict[str, JsonValue]] = [{"db_password": lists}, {"basicauth": lists}, {"a": {"pass": [lists]}}]
+    for arguments in places:
+        text = json.dumps(arguments)
+        assert json.loads(streamed([text])) == json.loads(streamed(list(text))) == whole(arguments)
