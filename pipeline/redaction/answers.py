@@ -14,13 +14,13 @@ from openprogram.pipeline.redaction.spans import Match, Span
 __all__ = ["NEAR", "Answers"]
 
 #: A trigger so near behind another may be one of very many; to remember the answers to others isn't worth it.
-NEAR: Final = 32
+NEAR: Final = 16
 _BEHIND: Final = LEFT_CONTEXT + 64
 #: Characters from the trigger on: what most answers need, and what all but a few need.
 _AHEAD: Final = (96, 640)
 _MAX_KNOWN: Final = 1024
 #: After so many answers that were not known nothing repeats itself here; so many triggers later it is tried again.
-_PATIENCE: Final = 256
+_PATIENCE: Final = 64
 _PAUSE: Final = 1024
 
 
