@@ -56,6 +56,13 @@ _ARGUMENTS_MADE_AGAINST = (
     '{"a":"b"},',
     '{"token":1},',
     '{"name":"a","value":"b"},',
+    "[1],",
+    '"pw",',
+    '"a\\n",',
+    '"\\u0041",',
+    '"key {n}",',
+    '"token{n}",',
+    '"=?token=a1",',
 )
 
 
@@ -76,6 +83,7 @@ def redaction_rows() -> list[tuple[str, str, str]]:
         ("1 MB made against redaction: worst", _worst(_MADE_AGAINST, redact), "≤ 1 s"),
         ("the same in deltas of 16 characters: worst", _worst(_MADE_AGAINST, _stream_text), "≤ 1 s"),
         ("1 MB of tool arguments made against it: worst", _worst(_ARGUMENTS_MADE_AGAINST, _stream_arguments), "≤ 1 s"),
+        ("the same in deltas of 16 characters: worst", _worst(_ARGUMENTS_MADE_AGAINST, _stream_in_sixteens), "≤ 1 s"),
         ("redaction, a delta alone", f"{per_delta * 1e6:.1f} µs", "≤ 50 µs"),
         ("prose deltas that wait", f"{waited:.1%}, {longest} events at the most", "≤ 15 %, ≤ 4"),
     ]
@@ -107,6 +115,13 @@ def _stream_text(text: str) -> None:
 def _stream_arguments(items: str) -> None:
     redactor = StreamRedactor()
     redactor.feed({"type": "toolcall_delta", "content_index": 0, "delta": f"[{items}"})
+    redactor.feed({"type": "toolcall_end", "content_index": 0})
+
+
+def _stream_in_sixteens(items: str) -> None:
+    redactor, text = StreamRedactor(), f"[{items}"
+    for at in range(0, len(text), 16):
+        redactor.feed({"type": "toolcall_delta", "content_index": 0, "delta": text[at : at + 16]})
     redactor.feed({"type": "toolcall_end", "content_index": 0})
 
 
