@@ -8,6 +8,7 @@ from openprogram.contracts.pins import read_pins
 from openprogram.pipeline.json_value import show_value
 from openprogram.scenarios.contradictions import contradictions
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
+from openprogram.scenarios.secrets import secrets_in
 
 __all__ = ["Finding", "check_folder"]
 
@@ -23,7 +24,8 @@ class Finding:
 
 def check_folder(folder: ScenarioFolder) -> list[Finding]:
     """Everything that was found, file by file; [] where all fits together."""
-    found = chain(_answers(folder), _fixtures(folder), _rules(folder), _provider(folder), _pins(folder))
+    parts = (_answers, _fixtures, _rules, _provider, _pins, _secrets)
+    found = chain.from_iterable(part(folder) for part in parts)
     return sorted(found, key=lambda finding: finding.where)
 
 
@@ -112,3 +114,9 @@ def _pins(folder: ScenarioFolder) -> Iterator[Finding]:
         if contract.revision not in pins.get(name, {}):
             text = f"revision {contract.revision} of {name} is not pinned: openprogram scenarios check --pin"
             yield Finding("contracts/pins.json", text, serious=False)
+
+
+def _secrets(folder: ScenarioFolder) -> Iterator[Finding]:
+    for where, (field, rule, _) in secrets_in(folder.path, folder.scenario.credentials.values()):
+        text = f"{field or 'its text'} reads like a secret ({rule}), and a scenario is not redacted; is it made up?"
+        yield Finding(where, text, serious=False)

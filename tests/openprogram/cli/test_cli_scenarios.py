@@ -367,6 +367,37 @@ def test_check_has_a_note_where_a_fixture_says_otherwise_than_the_world(command:
     assert json.loads(command.done("scenarios", "check", str(first), "--json").out)[0]["serious"] is False
 
 
+def test_check_has_a_note_where_something_reads_like_a_secret(command: Command, first: Path) -> None:
+    token = "ghp_" + "Zx4Qm81LwT" * 3 + "abcdef"
+    command.done("scenarios", "check", str(first), "--pin")
+    (first / "notes").mkdir()
+    (first / "notes/old.json").write_text(json.dumps({"items": [{"api_key": "Zx4Qm81Lw"}, f"see {token}"]}))
+    (first / "notes/broken.json").write_text("{")
+    (first / "notes/old.toml").write_text(f"about = {token!r}\n")
+    (first / "expectations.py").write_text(f"# {token}, {token}\n")
+    assert command.done("scenarios", "check", str(first)).out.splitlines() == [
+        f"{where} reads like a secret ({rule}), and a scenario is not redacted; is it made up? (a note)"
+        for where, rule in (
+            ("expectations.py: its text", "github-token"),
+            ("notes/old.json: items[0].api_key", "field api_key"),
+            ("notes/old.json: items[1]", "github-token"),
+            ("notes/old.toml: about", "github-token"),
+        )
+    ]
+
+
+def test_what_is_declared_as_a_synthetic_credential_is_no_secret_wherever_it_stands(
+    command: Command, first: Path
+) -> None:
+    token = "ghp_" + "Zx4Qm81LwT" * 3 + "abcdef"
+    command.done("scenarios", "check", str(first), "--pin")
+    with (first / "scenario.toml").open("a") as file:
+        file.write(f'\n[credentials]\ntoken = "{token}"\n')
+    (first / "fixtures/more.txt").write_text(f"Authorization: Bearer {token}")
+    (first / "resources/logins.json").write_text(json.dumps({"ann": {"password": token}}))
+    assert command.done("scenarios", "check", str(first)).out == ""
+
+
 def test_explain_says_which_fixture_answers_or_why_none_does(command: Command, first: Path) -> None:
     found = json.loads(command.done("fixtures", "explain", str(first), "get_order", '{"id": "17"}', "--json").out)
     assert (found["outcome"], found["fixtures"]) == ("found", ["order-17-open"])
