@@ -65,11 +65,16 @@ def is_plain(text: str) -> bool:
     if text in PLAIN:
         return True
     plain = text == SECRET_PLACEHOLDER or holds_nothing(text)
-    if plain and len(text) <= MAX_PLAIN:
+    if plain:
+        _remember_plain(text)
+    return plain
+
+
+def _remember_plain(text: str) -> None:
+    if len(text) <= MAX_PLAIN:
         if len(PLAIN) >= _MAX:
             PLAIN.clear()
         PLAIN.add(text)
-    return plain
 
 
 def waiting(text: str) -> int | None:
@@ -93,4 +98,9 @@ def scan(text: str, place: Place) -> tuple[str, int]:
     """A string without its secrets, and how many were removed."""
     if opens(text, place):
         return scan_text(text, OPENINGS[place])
-    return (text, 0) if is_plain(text) else scan_text(text)
+    if text in PLAIN:
+        return text, 0
+    found = scan_text(text)
+    if not found[1]:
+        _remember_plain(text)
+    return found
