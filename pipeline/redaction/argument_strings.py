@@ -1,8 +1,8 @@
 """A string in JSON text, cut anywhere: it is scanned decoded, and what is decided is said of the raw text."""
 
 from openprogram.pipeline.redaction.json_pieces import raw_width
-from openprogram.pipeline.redaction.known import MAX_PLAIN, is_plain, remember_waiting, waiting
-from openprogram.pipeline.redaction.scanner import Piece, Scanner
+from openprogram.pipeline.redaction.known import MAX_PLAIN, first_secret, remember_waiting, waiting
+from openprogram.pipeline.redaction.scanner import First, Piece, Scanner
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, Place, opens
 from openprogram.pipeline.redaction.search import begins_nothing
 
@@ -65,7 +65,7 @@ class OpenString:
         self._take(raw, text)
         if self._length <= MAX_PLAIN and not self.count:
             source = self.source
-            if not opens(source, self._place) and is_plain(source):
+            if not opens(source, self._place) and first_secret(source) is None:
                 return self._in_raw([(len(self._text), None)])
         self._scanner = self._scanner or self._scanner_before()
         return self._in_raw(self._scanner.finish(text))
@@ -76,11 +76,11 @@ class OpenString:
             return waiting(text)
         return 0 if begins_nothing(self.source) else None  # what waits depends on what was decided before
 
-    def scan(self, raw: str, text: str) -> list[Piece]:
-        """All of a string, which holds something."""
+    def scan(self, raw: str, text: str, first: First | None) -> list[Piece]:
+        """All of a string, which holds something. `first`: what it holds, where its place says nothing of it."""
         self._take(raw, text)
-        self._scanner = Scanner(OPENINGS.get(self._place))
-        return self._in_raw(self._scanner.scan(text))
+        self._scanner = Scanner(OPENINGS.get(self._place) if first is None else None)
+        return self._in_raw(self._scanner.scan(text, first))
 
     def _take(self, raw: str, text: str) -> None:
         self._raw += raw

@@ -22,10 +22,10 @@ from openprogram.pipeline.redaction.json_pieces import (
     may_go_on,
     valid_length,
 )
-from openprogram.pipeline.redaction.known import KEYS, PLAIN, Key, is_plain, know
+from openprogram.pipeline.redaction.known import KEYS, PLAIN, Key, first_secret, know
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.scanner import Piece, Scanner, holds_nothing
+from openprogram.pipeline.redaction.scanner import First, Piece, Scanner, first_in
 from openprogram.pipeline.redaction.scope import (
     PLAIN_LIST,
     PLAIN_OBJECT,
@@ -168,9 +168,10 @@ class ArgumentsScanner:
         string = decoded(raw)
         if place >= Place.STRING:
             return self._remove_string(string, raw, start)
-        if not opens(string, place) and is_plain(string):
+        first = None
+        if not opens(string, place) and (first := first_secret(string)) is None:
             return string
-        return self._scan_string(OpenString(place, is_key=False), raw, string, start)
+        return self._scan_string(OpenString(place, is_key=False), raw, string, start, first)
 
     def _remove_string(self, string: str, raw: str, start: int) -> str:
         if string != SECRET_PLACEHOLDER:
@@ -181,10 +182,10 @@ class ArgumentsScanner:
                 self._replace(start, 1, f'{SECRET_PLACEHOLDER}"')
         return SECRET_PLACEHOLDER
 
-    def _scan_string(self, string: OpenString, raw: str, text: str, start: int) -> str:
-        """A whole string that holds something, as it is recorded."""
+    def _scan_string(self, string: OpenString, raw: str, text: str, start: int, first: First | None) -> str:
+        """A whole string that holds something, as it is recorded. `first`: as `OpenString.scan` has it."""
         self._keep(start)
-        self._add(string.scan(raw, text))
+        self._add(string.scan(raw, text, first))
         self._mark += len(raw)
         self._count += string.count
         return string.seen
@@ -269,8 +270,8 @@ class ArgumentsScanner:
         key = decoded(whole[1])
         known = KEYS.get(key)
         if known is None:
-            string = OpenString(Place.LOOK, is_key=True)
-            seen = key if holds_nothing(key) else self._scan_string(string, whole[1], key, index + 1)
+            string, first = OpenString(Place.LOOK, is_key=True), first_in(key)
+            seen = key if first.span is None else self._scan_string(string, whole[1], key, index + 1, first)
             known = know(key, seen, string.count)
         self._begin_member(key, known, whole.end(1))
         self._expect = "value" if whole[2] else "colon"

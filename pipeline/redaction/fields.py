@@ -178,7 +178,7 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     gap = read_gap(reader, index)
     if gap is None:
         return _odd_value(reader, index) if secrecy >= Secrecy.STRING else None
-    if reader.text[gap.end : gap.end + 1] == "{" and not gap.quote:
+    if gap.end > index and reader.text[gap.end : gap.end + 1] == "{" and not gap.quote:
         return _in_block(reader, gap.end) if secrecy >= Secrecy.STRING else None
     if (
         gap.text in _PLAIN_GAPS

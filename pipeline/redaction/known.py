@@ -3,11 +3,11 @@
 from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
-from openprogram.pipeline.redaction.scanner import holds_nothing, scan_text
+from openprogram.pipeline.redaction.scanner import First, first_in, removed, scan_text
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, TELLING_KEYS, Place, opens, place_of
 from openprogram.pipeline.redaction.search import begins_nothing
 
-__all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "is_plain", "know", "remember_waiting", "scan", "waiting"]
+__all__ = ["KEYS", "MAX_PLAIN", "PLAIN", "Key", "first_secret", "know", "remember_waiting", "scan", "waiting"]
 
 _MAX: Final = 4096
 #: Keys, without case and `_`, whose strings the provider must get back as they were.
@@ -60,14 +60,15 @@ def know(key: str, scanned: str, removed: int) -> Key:
     return known
 
 
-def is_plain(text: str) -> bool:
-    """Whether nothing is removed from a string whose place says nothing of it."""
+def first_secret(text: str) -> First | None:
+    """Where redaction begins in a string whose place says nothing of it; None where nothing is removed from it."""
     if text in PLAIN:
-        return True
-    plain = text == SECRET_PLACEHOLDER or holds_nothing(text)
-    if plain:
+        return None
+    first = None if text == SECRET_PLACEHOLDER else first_in(text)
+    if first is None or first.span is None:
         _remember_plain(text)
-    return plain
+        return None
+    return first
 
 
 def _remember_plain(text: str) -> None:
@@ -98,9 +99,5 @@ def scan(text: str, place: Place) -> tuple[str, int]:
     """A string without its secrets, and how many were removed."""
     if opens(text, place):
         return scan_text(text, OPENINGS[place])
-    if text in PLAIN:
-        return text, 0
-    found = scan_text(text)
-    if not found[1]:
-        _remember_plain(text)
-    return found
+    first = first_secret(text)
+    return (text, 0) if first is None else removed(text, first)

@@ -110,6 +110,9 @@ _TELLING: Final = re.compile(
     "|sas|sid|sig|token|wort"
 )
 _PATH: Final = re.compile(r"[/.:]")
+#: So many characters at a name's end tell what it says, but for its first word.
+_LONG: Final = 32
+_LONGEST_EXACT: Final = max(map(len, _EXACT))
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
@@ -127,10 +130,8 @@ def name_secrecy(name: str) -> Secrecy:
         return Secrecy.NONE  # most names, told at once
     if len(name) > 128 or SECRET_PLACEHOLDER in name:
         return Secrecy.NONE
-    words = _WORD.findall(_PATH.split(name.rstrip("/.:"))[-1])
-    while len(words) > 1 and (words[-1].isdigit() or words[-1].lower() in _QUALIFIERS):
-        words.pop()
-    if not words or (len(words) > 1 and words[0].lower() in _NOT_A_VALUE):
+    first, words = _words(_PATH.split(name.rstrip("/.:"))[-1])
+    if not words or (len(words) > 1 and first.lower() in _NOT_A_VALUE):
         return Secrecy.NONE
     joined, last = "".join(words).lower(), words[-1].lower()
     before = words[-2].lower() if len(words) > 1 else ""
@@ -145,3 +146,20 @@ def name_secrecy(name: str) -> Secrecy:
     if last.endswith("key") and last[:-3] in KEY_OWNERS:
         return Secrecy.STRING
     return Secrecy.PERHAPS if last in _PERHAPS_WORDS else Secrecy.NONE
+
+
+def _words(name: str) -> tuple[str, list[str]]:
+    """The first word of a name, and its words without the qualifiers behind them; of a long name's, what matters."""
+    if len(name) > _LONG:
+        # The first word of the end may be a part of one; those behind it are the name's own.
+        words = _without_qualifiers(_WORD.findall(name, len(name) - _LONG)[1:])
+        if len(words) > 1 and sum(map(len, words)) > _LONGEST_EXACT and (first := _WORD.search(name)):
+            return first[0], words
+    words = _WORD.findall(name)
+    return words[0] if words else "", _without_qualifiers(words)
+
+
+def _without_qualifiers(words: list[str]) -> list[str]:
+    while len(words) > 1 and (words[-1].isdigit() or words[-1].lower() in _QUALIFIERS):
+        words.pop()
+    return words

@@ -6,7 +6,7 @@ Work is linear: nothing is searched twice but LEFT_CONTEXT characters a piece an
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from openprogram.pipeline.redaction.answers import NEAR, Answers
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
@@ -14,7 +14,7 @@ from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader
 from openprogram.pipeline.redaction.search import MAX_LITERAL, MAX_SUFFIX, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
-__all__ = ["Piece", "Scanner", "holds_nothing", "scan_text"]
+__all__ = ["First", "Piece", "Scanner", "first_in", "removed", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
 _KEPT: Final = LEFT_CONTEXT + 64
@@ -25,6 +25,14 @@ _START: Final = search_of("")
 
 #: The next so many characters of the text are decided: they stay (None), or become the string.
 Piece = tuple[int, str | None]
+
+
+class First(NamedTuple):
+    """The first secret of a whole text. `anchor`: of its trigger; `span`: None where there is no secret."""
+
+    search: Search
+    anchor: int
+    span: Span | None
 
 
 class Scanner:
@@ -39,6 +47,7 @@ class Scanner:
         self._owed: str | None = None  # the placeholder, until a character of its secret has come
         self._opening = opening
         self._ahead: re.Match[str] | None = None  # what was found last, for a search from before it
+        self._first: Span | None = None  # found already, by the trigger before the position
         self._answers: Answers | None = Answers()
         self._use(_START)
         self.count = 0
@@ -60,11 +69,16 @@ class Scanner:
         self._look_again()
         return self._advance()
 
-    def scan(self, text: str, search: Search | None = None, position: int = 0) -> list[Piece]:
-        """All of a text that is there. `search`: its `search_of`; `position`: where its first trigger may stand."""
+    def scan(self, text: str, first: First | None = None) -> list[Piece]:
+        """All of a text that is there. `first`: its `first_in`, where that is known."""
         self._reader = Reader(text, closed=True)
-        self._use(search or search_of(text))
-        self._position = position
+        if first is None:
+            self._use(search_of(text))
+        else:
+            self._use(first.search)
+            self._position = first.anchor
+            if first.span is not None and self._opening is None:  # else what goes at the start may reach so far
+                self._position, self._first = first.anchor + 1, first.span
         return self._advance()
 
     def close(self) -> list[Piece]:
@@ -129,7 +143,11 @@ class Scanner:
 
     def _next(self, pieces: list[Piece]) -> Span | None:
         """The next secret, or None where there is none or it waits; what stands before it is decided."""
-        reader, position, first = self._reader, self._position, None
+        reader, position, first = self._reader, self._position, self._first
+        if first is not None:
+            self._first = None
+            if position >= first.start:
+                return first
         end, floor = reader.end, reader.floor
         whole, limit = end - MAX_SUFFIX, end if reader.closed else -1  # a literal with an anchor up to there is whole
         search, rows, text = self._search.pattern.search, self._rows, reader.text
@@ -214,19 +232,16 @@ class Scanner:
         self._position = self._reader.floor = self._decided
 
 
-def holds_nothing(text: str) -> bool:
-    """Whether no rule finds anything in a whole text."""
-    return _first_found(text, search_of(text)) is None
-
-
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
-    search = search_of(text)
-    first = _first_found(text, search)
-    if opening is None and first is None:
-        return text, 0
+    first = first_in(text)
+    return (text, 0) if opening is None and first.span is None else removed(text, first, opening)
+
+
+def removed(text: str, first: First, opening: Match | None = None) -> tuple[str, int]:
+    """As `scan_text`, of a text in which `first` was found."""
     scanner = Scanner(opening)
-    pieces = scanner.scan(text, search, len(text) if first is None else first)
+    pieces = scanner.scan(text, first)
     if not scanner.count:
         return text, 0
     parts, start = [], 0
@@ -236,26 +251,27 @@ def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     return "".join(parts), scanner.count
 
 
-def _first_found(text: str, search: Search) -> int | None:
-    """The anchor of the first trigger of a whole text whose rule finds something. Most texts have none."""
+def first_in(text: str) -> First:
+    """The first secret of a whole text. Most texts have none."""
+    search = search_of(text)
     find, rows = search.pattern.search, search.rows
-    found = find(text)
-    if found is None:
-        return None
-    reader, position, answers = Reader(text, closed=True), 0, Answers()
-    while found is not None:
-        offset, match = rows[found.lastindex or 0]
-        anchor = found.start()
-        reader.hold = reader.end
-        try:
-            if anchor - position > NEAR:
-                span = match(reader, anchor - offset, found.end())
-            else:
-                span = answers.ask(reader, match, anchor - offset, found.end())
-            if span is not None:
-                return anchor
-        except Stop:
-            pass
-        position = anchor + 1
-        found = find(text, position)
-    return None
+    found, position = find(text), 0
+    if found is not None:
+        reader, answers = Reader(text, closed=True), None
+        while found is not None:
+            offset, match = rows[found.lastindex or 0]
+            anchor = found.start()
+            reader.hold = reader.end
+            try:
+                if anchor - position > NEAR:
+                    span = match(reader, anchor - offset, found.end())
+                else:
+                    answers = answers or Answers()
+                    span = answers.ask(reader, match, anchor - offset, found.end())
+                if span is not None:
+                    return First(search, anchor, span)
+            except Stop:
+                pass
+            position = anchor + 1
+            found = find(text, position)
+    return First(search, len(text), None)

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_generated, is_secret_value
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_generated, is_secret_value, is_stand_in
 from openprogram.pipeline.redaction.reader import Reader, Stop
 from openprogram.pipeline.redaction.spans import Span, Swallow, jwt_rest, quoted, rest_of
 
@@ -93,6 +93,8 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
         value = value.rstrip(".: ")
         if value[:1] in _JOINTS and value[1:2] in _JOINTS:
             return None  # such a run of the class is no value, and it would end before it begins
+        if value[:1] == "/" and is_stand_in(value):
+            return None  # a path, whatever else is in it
     if not is_secret_value(value, proof):
         return None
     return Span(start, start, jwt_rest if value.startswith("eyJ") and not style.quote else style.swallow)

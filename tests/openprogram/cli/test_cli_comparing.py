@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.recordings.compressing import compress
 from openprogram.recordings.names import managed_path
 from tests.openprogram.cli.command import Command, run_process
@@ -139,7 +140,10 @@ def test_nothing_in_a_file_steers_the_terminal(command: Command, text: str) -> N
 def test_a_secret_in_a_file_is_not_shown(command: Command) -> None:
     token = "ghp_" + "Zx4Qm81LwT7vBn2KdP9s"
     write_recording(Path("a.jsonl"), answer="plain", prompt="plain")
-    lines = [header_line(redaction_version=1), *asking(0, {"password": "hunter2hunter2", "note": token})]
+    lines = [
+        header_line(redaction_version=REDACTION_VERSION),
+        *asking(0, {"password": "hunter2hunter2", "note": token}),
+    ]
     lines[1]["context"] = {"messages": [{"role": "user", "content": f"with {token}"}]}
     write_lines(Path("b.jsonl"), lines)
     for arguments in ((), ("--json",)):

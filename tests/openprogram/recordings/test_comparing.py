@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.json_value import ABSENT
 from openprogram.pipeline.matching.policy import MatchWord
+from openprogram.pipeline.redaction import REDACTION_VERSION
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import read_recording_file
 from openprogram.providers.scripted import ScriptedProvider
@@ -317,7 +318,10 @@ async def test_a_secret_in_a_file_is_neither_shown_nor_a_difference(tmp_path: Pa
     paths = [
         write_lines(
             tmp_path / f"{index}.jsonl",
-            [header_line(redaction_version=1), *call_lines(0, prompt=f"is {token}", answer=f"it is {token} {index}")],
+            [
+                header_line(redaction_version=REDACTION_VERSION),
+                *call_lines(0, prompt=f"is {token}", answer=f"it is {token} {index}"),
+            ],
         )
         for index, token in enumerate(tokens)
     ]

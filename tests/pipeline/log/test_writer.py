@@ -18,6 +18,7 @@ from openprogram.pipeline.log.header import create_recording
 from openprogram.pipeline.log.lines import CleanEvent, CleanRequest
 from openprogram.pipeline.log.locks import LockRange, exclusive, in_use
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
+from openprogram.pipeline.redaction import REDACTION_VERSION
 from tests.pipeline.log.samples import (
     HEADER,
     begin,
@@ -34,6 +35,8 @@ from tests.pipeline.log.samples import (
     without_waiting,
     write_file,
 )
+
+NEW_HEADER = b'{"type":"header","format_version":1,"redaction_version":%d}\n' % REDACTION_VERSION
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ def test_creating_never_overwrites(path: Path) -> None:
 
 def test_a_sink_creates_its_file_with_the_header_only(path: Path) -> None:
     with RecordingSink(path, {"mode": "record"}):
-        assert path.read_bytes() == b'{"type":"header","format_version":1,"redaction_version":1,"mode":"record"}\n'
+        assert path.read_bytes() == NEW_HEADER.replace(b"}", b',"mode":"record"}')
         assert mode_of(path) == 0o600
 
 
@@ -264,8 +267,8 @@ def test_lines_are_spelled_in_the_documented_key_order(path: Path) -> None:
         writer.write([delta("ü")])
         writer.end("complete")
     assert path.read_text() == (
-        '{"type":"header","format_version":1,"redaction_version":1}\n'
-        '{"type":"request","call_index":0,"model":{"id":"m"},"context":{"messages":["hi"]},"options":null}\n'
+        NEW_HEADER.decode()
+        + '{"type":"request","call_index":0,"model":{"id":"m"},"context":{"messages":["hi"]},"options":null}\n'
         '{"type":"event","call_index":0,"event_index":0,"event":{"type":"text_delta","delta":"ü"}}\n'
         '{"type":"call_end","call_index":0,"event_count":1,"outcome":"complete"}\n'
     )

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -94,3 +94,19 @@ def test_a_name_of_one_word_is_told_at_once_as_on_a_closer_look(name: str) -> No
 @given(st.lists(st.sampled_from([*_PARTS, *(part.title() for part in _PARTS)]), max_size=5).map("".join))
 def test_a_name_of_several_words_too(name: str) -> None:
     check_closely(name)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([*_PARTS, *"Has has_ set_ cookie Key Token _ 12 prod".split(), "_" * 30, "x" * 20]),
+        min_size=2,
+        max_size=12,
+    ).map("".join)
+)
+@example("x1" + "_" * 21 + "set_cookie")
+def test_of_a_long_name_the_end_and_the_first_word_say_what_the_whole_does(name: str) -> None:
+    by_its_end = name_secrecy.__wrapped__(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "_LONG", 1000)
+        assert by_its_end is name_secrecy.__wrapped__(name)

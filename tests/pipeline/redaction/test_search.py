@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from openprogram.pipeline.redaction import fields
@@ -265,6 +265,8 @@ def _nothing_is_dull(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_NEAR_NAMES)
+@example('password{"sensitive": true,\n"type": "string",\n"value": "Zx4Qm81Lw"}')
+@example("TOKEN:/?")
 def test_what_is_passed_by_is_what_its_rule_refuses(text: str) -> None:
     check(text, _MORE)
 
