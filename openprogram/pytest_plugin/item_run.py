@@ -20,6 +20,7 @@ from openprogram.pytest_plugin.report import (
     describe_attempts,
     describe_error,
     describe_failed_calls,
+    describe_no_calls,
     describe_replay,
     hide_internals,
 )
@@ -170,7 +171,9 @@ class ItemRun:
         else:
             path = record.set_aside()
         if path is not None and record.failed_call_count:
-            self.counts = {**self.counts, "failed calls": describe_failed_calls(self.item, path)}
+            self.counts = {**self.counts, "warning": describe_failed_calls(self.item, path)}
+        elif passed and path is not None and not record.call_count:
+            self.counts = {**self.counts, "warning": describe_no_calls(self.item, path)}
 
     def _finish_replay(self, replay: ReplayItem, *, passed: bool) -> None:
         verdict = replay.verdict

@@ -225,13 +225,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """One line: what was replayed and recorded. Before it, the new recordings with calls that failed."""
+    """One line: what was replayed and recorded. Before it, new recordings without calls or with failed ones."""
     reports = [report for group in terminalreporter.stats.values() for report in group]
     counts = [getattr(report, COUNTS) for report in reports if hasattr(report, COUNTS)]
     if (unused := config.stash.get(_UNUSED, None)) is not None:
         for line in unused.lines():
             terminalreporter.write_line(line)
-    for told in (str(one["failed calls"]) for one in counts if "failed calls" in one):
+    for told in (str(one["warning"]) for one in counts if "warning" in one):
         for line in told.splitlines():
             terminalreporter.write_line(line, yellow=True)
     if counts:

@@ -53,6 +53,11 @@ class RecordItem:
         """The calls so far that were answered with an error, or in which the provider raised one."""
         return self._sink.failed_call_count
 
+    @property
+    def call_count(self) -> int:
+        """The calls so far."""
+        return self._sink.call_count
+
     def provider_for(self, api: str) -> ApiProvider:
         """The registered provider, recorded."""
         live = get_registered_provider(api)

@@ -17,7 +17,14 @@ from openprogram.pytest_plugin.places import is_users, show_places
 from openprogram.pytest_plugin.plugin import COMMAND_LINE, command_line
 from openprogram.pytest_plugin.replay_item import ReplayItem
 
-__all__ = ["describe_attempts", "describe_error", "describe_failed_calls", "describe_replay", "hide_internals"]
+__all__ = [
+    "describe_attempts",
+    "describe_error",
+    "describe_failed_calls",
+    "describe_no_calls",
+    "describe_replay",
+    "hide_internals",
+]
 
 #: Options of pytest, with a value, without which the same test may not be found or not run alike.
 _KEPT_OPTIONS = ("-c", "--config-file", "--rootdir", "-p", "-o", "--override-ini", "--confcutdir", "--import-mode")
@@ -74,6 +81,18 @@ def describe_error(item: pytest.Item, error: Exception) -> str:
     said_wrongly = isinstance(error, pytest.UsageError | RecordingValueError)  # recording it would fail just so
     again = [] if said_wrongly else _again(item, "to record this test")
     return "\n".join([str(error), *getattr(error, "__notes__", []), *again])
+
+
+def describe_no_calls(item: pytest.Item, path: Path) -> str:
+    """Of a new recording in which nothing is: that its replay checks nothing, and what to do."""
+    return "\n".join(
+        [
+            f"warning: {_relative(item, path)}: no call was recorded, so that its replay checks nothing",
+            "  calls are recorded that this process makes through openprogram.providers or the fixture `recording`;"
+            " those of a vendor's SDK or of another process are not",
+            "  a test that makes no calls needs no marker",
+        ]
+    )
 
 
 def describe_failed_calls(item: pytest.Item, path: Path) -> str:

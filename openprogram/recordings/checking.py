@@ -76,7 +76,14 @@ def check_names(paths: Sequence[Path]) -> Iterator[Finding]:
         # Some file systems take a capital letter for the small one; a plain and a compressed file have one id.
         other = seen.setdefault((path.parent, name.lower()), path)
         if other is not path:
-            yield Finding(path, "name", f"has the same id as {other.name} where case doesn't count")
+            yield _same_id(path, other)
+
+
+def _same_id(path: Path, other: Path) -> Finding:
+    if path.name.removesuffix(".zst") == other.name.removesuffix(".zst"):
+        text = f"stands beside {other.name}: a recording is in one of the two forms"
+        return Finding(path, "name", text, next_step="Delete one of them.")
+    return Finding(path, "name", f"has the same id as {other.name} where case doesn't count")
 
 
 def check_file(path: Path) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from openprogram.contracts.pins import read_pins
-from openprogram.pipeline.json_value import show_value
+from openprogram.pipeline.json_value import JsonValue, show_value
+from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.scenarios.contradictions import contradictions
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
 from openprogram.scenarios.secrets import secrets_in
@@ -79,7 +80,8 @@ def _fixtures(folder: ScenarioFolder) -> Iterator[Finding]:
             yield Finding(where, text)
         else:
             for field, resource, served, held in contradictions(fixture, contract, scenario.resources):
-                text = f"its result says {field} is {show_value(served)}, but {resource} begins as {show_value(held)}"
+                said, begins = (_shown(field, value) for value in (served, held))
+                text = f"its result says {field} is {said}, but {resource} begins as {begins}"
                 yield Finding(where, text, serious=False)
 
 
@@ -112,7 +114,7 @@ def _pins(folder: ScenarioFolder) -> Iterator[Finding]:
     pins = read_pins(folder.path / "contracts" / "pins.json")
     for name, contract in folder.scenario.contracts.items():
         if contract.revision not in pins.get(name, {}):
-            text = f"revision {contract.revision} of {name} is not pinned: openprogram scenarios check --pin"
+            text = f"revision {contract.revision} of {name} is not pinned: openprogram scenarios check FOLDER --pin"
             yield Finding("contracts/pins.json", text, serious=False)
 
 
@@ -120,3 +122,11 @@ def _secrets(folder: ScenarioFolder) -> Iterator[Finding]:
     for where, (field, rule, _) in secrets_in(folder.path, folder.scenario.credentials.values()):
         text = f"{field or 'its text'} reads like a secret ({rule}), and a scenario is not redacted; is it made up?"
         yield Finding(where, text, serious=False)
+
+
+def _shown(field: str, value: JsonValue) -> str:
+    """A value of that field for people, without secrets."""
+    name = field.rpartition(".")[2]
+    clean = remove_secret_values({name: value})
+    assert isinstance(clean, dict)
+    return show_value(clean.get(name))

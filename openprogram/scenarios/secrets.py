@@ -41,9 +41,11 @@ def _found(path: Path, declared: Collection[str]) -> list[Finding]:
         text = read_text(path)
         for credential in filter(None, declared):
             text = text.replace(credential, SECRET_PLACEHOLDER)  # which is no secret, wherever it stands
-        if path.suffix in _TEXTS:
-            return [Finding("", rule, places) for rule, places in Counter(text_rules(text)).items()]
-        return find_secrets(_parsed(text, path.suffix))
+        found = [] if path.suffix in _TEXTS else find_secrets(_parsed(text, path.suffix))
+        if found or path.suffix == ".json":
+            return found
+        # Of TOML too, for its comments.
+        return [Finding("", rule, places) for rule, places in Counter(text_rules(text)).items()]
     except (NotReadable, NotJson, tomllib.TOMLDecodeError, RecursionError):
         return []
 

@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from openprogram.pipeline.log.files import let_go
-from openprogram.pipeline.log.source import CompressionDefect, FileState, file_state
+from openprogram.pipeline.log.source import CLOSED, CompressionDefect, FileState, file_state
 
 if sys.version_info >= (3, 14):
     from compression.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
@@ -67,7 +67,8 @@ class CompressedSource:
     def close(self) -> None:
         with self._lock:
             self._forward = None
-            let_go(self._descriptor)
+            descriptor, self._descriptor = self._descriptor, CLOSED
+            let_go(descriptor)
 
 
 class _Frame:

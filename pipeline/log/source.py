@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from openprogram.pipeline.log.compressed import CompressedSource
 
 __all__ = [
+    "CLOSED",
     "COMPRESSED_SUFFIX",
     "ByteSource",
     "CompressionDefect",
@@ -32,6 +33,9 @@ __all__ = [
 
 #: What the name of a compressed recording ends in, behind that of the plain one.
 COMPRESSED_SUFFIX: Final = ".zst"
+
+#: No descriptor: what reads from it fails. The number of one that was closed will soon be another file's.
+CLOSED: Final = -1
 
 #: How a frame begins. Source: RFC 8878, section 3.1.1.
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
@@ -89,7 +93,8 @@ class PlainSource:
         return file_state(self._descriptor)
 
     def close(self) -> None:
-        let_go(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, CLOSED
+        let_go(descriptor)
 
 
 def recording_name(path: Path) -> str:

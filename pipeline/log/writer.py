@@ -104,6 +104,11 @@ class RecordingSink:
             self.close()
             raise
 
+    @property
+    def call_count(self) -> int:
+        """The calls in the file, as far as this sink has seen it: all up to its own last one."""
+        return self._order.next_call_index
+
     def begin_call(self, request: CleanRequest | CleanBody) -> "CallWriter":
         """Append a request line, of values or of their text, under the next call_index.
 

@@ -119,10 +119,13 @@ class Reader:
         return (self.past + self.text[self.floor : index])[-count:]
 
     def at_word_start(self, index: int) -> bool:
-        """Whether a word may begin at `index`: no letter, digit or `_` before it, or a terminal's colour code."""
+        """Whether a word may begin at `index`: before it no ASCII letter, digit or `_`, or a terminal's colour code.
+
+        Chinese and Japanese have no blank between a word and a token.
+        """
         if index <= 0 or index <= self.floor:
             return True
         previous = self.text[index - 1]
-        if previous == "_" or previous.isalnum():
+        if previous == "_" or (previous.isascii() and previous.isalnum()):
             return previous == "m" and _COLOUR_CODE.search(self.before(index, 16)) is not None
         return True

@@ -174,3 +174,11 @@ def test_checking_loads_neither_pytest_nor_anything_live(tmp_path: Path) -> None
     )
     finished = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
     assert finished.stdout.splitlines()[-1] == "[]", finished.stderr
+
+
+def test_a_recording_in_both_forms_is_found_with_what_to_do(command: Command) -> None:
+    write_recording(Path("recordings/run.jsonl"))
+    command.done("recordings", "compress", "recordings/run.jsonl")
+    (found,) = findings(command, ".")
+    assert (found["kind"], found["next_step"]) == ("name", "Delete one of them.")
+    assert found["message"] == "stands beside run.jsonl: a recording is in one of the two forms"

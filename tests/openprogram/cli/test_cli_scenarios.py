@@ -365,6 +365,8 @@ def test_check_has_a_note_where_a_fixture_says_otherwise_than_the_world(command:
     note = "fixtures/order-17-open.json: its result says price is 30, but orders/17 begins as 35 (a note)\n"
     assert shown == note
     assert json.loads(command.done("scenarios", "check", str(first), "--json").out)[0]["serious"] is False
+    changed(first, '"teapot"', '"ghp_Zx4Qm81LwT7vBn2KdP9s"', "resources/orders.json")
+    assert "but orders/17 begins as '[secret removed]' (a note)\n" in command.done("scenarios", "check", str(first)).out
 
 
 def test_check_has_a_note_where_something_reads_like_a_secret(command: Command, first: Path) -> None:
@@ -373,12 +375,14 @@ def test_check_has_a_note_where_something_reads_like_a_secret(command: Command, 
     (first / "notes").mkdir()
     (first / "notes/old.json").write_text(json.dumps({"items": [{"api_key": "Zx4Qm81Lw"}, f"see {token}"]}))
     (first / "notes/broken.json").write_text("{")
+    (first / "notes/new.toml").write_text(f"# {token}\n")
     (first / "notes/old.toml").write_text(f"about = {token!r}\n")
     (first / "expectations.py").write_text(f"# {token}, {token}\n")
     assert command.done("scenarios", "check", str(first)).out.splitlines() == [
         f"{where} reads like a secret ({rule}), and a scenario is not redacted; is it made up? (a note)"
         for where, rule in (
             ("expectations.py: its text", "github-token"),
+            ("notes/new.toml: its text", "github-token"),
             ("notes/old.json: items[0].api_key", "field api_key"),
             ("notes/old.json: items[1]", "github-token"),
             ("notes/old.toml: about", "github-token"),

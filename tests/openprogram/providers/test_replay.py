@@ -12,7 +12,8 @@ import pytest
 from openprogram.pipeline import errors
 from openprogram.pipeline.errors import PipelineError, RecordingValueError, StreamIncomplete
 from openprogram.pipeline.json_value import ABSENT
-from openprogram.pipeline.log.lines import RECORDING_FORMAT_VERSION
+from openprogram.pipeline.log.convert import compress_recording
+from openprogram.pipeline.log.lines import RECORDING_FORMAT_VERSION, accept_any_event
 from openprogram.pipeline.stages import compare
 from openprogram.providers import recording as recording_module
 from openprogram.providers import replay as replay_module
@@ -413,6 +414,22 @@ async def test_a_closed_replay_answers_nothing(tmp_path: Path) -> None:
     provider.close()
     provider.close()
     with pytest.raises(RecordingFileError):
+        await provider.stream(MODEL, CONTEXT)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.zst"])
+async def test_a_closed_replay_answers_nothing_from_the_file_that_gets_its_descriptor(
+    tmp_path: Path, ending: str
+) -> None:
+    paths = [await _recorded(tmp_path / f"{name}.jsonl", CONTEXT, CONTEXT) for name in "ab"]
+    if ending.endswith(".zst"):
+        for path in paths:
+            compress_recording(path, path.with_name(f"{path.name}.zst"), accept_any_event)
+        paths = [path.with_name(f"{path.name}.zst") for path in paths]
+    provider = ReplayProvider(paths[0])
+    await provider.stream(MODEL, CONTEXT)
+    provider.close()
+    with paths[1].open("rb"), pytest.raises(RecordingFileError):
         await provider.stream(MODEL, CONTEXT)
 
 

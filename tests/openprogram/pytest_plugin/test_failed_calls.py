@@ -1,4 +1,4 @@
-"""A live call that failed makes a recording all the same, and an agent may make an answer of it: the run says so."""
+"""A recording of live calls that failed, or of none, is a recording all the same: the run says so."""
 
 import re
 import shlex
@@ -126,3 +126,13 @@ def test_of_many_tests_each_recording_has_a_line_of_its_own(suite: Suite) -> Non
         f" recordings/test_{name}/test_polite.jsonl" for name in "abc"
     ]
     assert "recordings: 0 replayed, 3 recorded;" in finished.text
+
+
+def test_a_recording_without_calls_is_told_since_its_replay_checks_nothing(suite: Suite) -> None:
+    suite.write(test_a=TEST.replace('assert "Sorry" in asyncio.run(polite("hi"))', "pass"))
+    finished = suite.run("--recording-mode=record")
+    assert finished.outcomes == {"passed": 1}, finished
+    (line,) = warnings(finished)
+    assert line == (
+        "warning: recordings/test_a/test_polite.jsonl: no call was recorded, so that its replay checks nothing"
+    )

@@ -581,3 +581,11 @@ def test_a_secret_goes_and_its_name_stays(template: str) -> None:
 @pytest.mark.parametrize("text", _cases(_NO_SECRETS))
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert remove_secret_values(text) == text
+
+
+@pytest.mark.parametrize("text", ["请用<T>登录", "使用<T>，谢谢", "トークンは<T>です", "é<T>"])
+@pytest.mark.parametrize("prefix", ["ghp_", "sk-ant-api03-", "AKIA"])
+def test_a_token_needs_no_blank_behind_a_letter_that_no_token_has(text: str, prefix: str) -> None:
+    token = prefix + ("Q7XN4TPLKD29RZ5H" if prefix == "AKIA" else _MADE_UP["<R>"])
+    clean = remove_secret_values(text.replace("<T>", token))
+    assert (SECRET_PLACEHOLDER in str(clean), token in str(clean)) == (True, False)
