@@ -421,7 +421,8 @@ async def test_a_closed_replay_answers_nothing(tmp_path: Path) -> None:
 async def test_a_closed_replay_answers_nothing_from_the_file_that_gets_its_descriptor(
     tmp_path: Path, ending: str
 ) -> None:
-    paths = [await _recorded(tmp_path / f"{name}.jsonl", CONTEXT, CONTEXT) for name in "ab"]
+    # The longer one begins alike: a file that was appended to since is read on.
+    paths = [await _recorded(tmp_path / f"{count}.jsonl", *[CONTEXT] * count) for count in (2, 4)]
     if ending.endswith(".zst"):
         for path in paths:
             compress_recording(path, path.with_name(f"{path.name}.zst"), accept_any_event)
