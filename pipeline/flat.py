@@ -10,9 +10,10 @@ from operator import attrgetter
 from struct import pack
 from typing import Any, Final, NamedTuple
 
+from openprogram.pipeline.plain import ATOMS
+
 __all__ = ["Flat"]
 
-_ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 _FIELDS: Final = attrgetter("__dict__")
 _EXTRA: Final = attrgetter("__pydantic_extra__")
 
@@ -54,12 +55,12 @@ class Flat:
     def _of(cls, values: list[Any]) -> "Flat":
         flat = cls()
         flat._types = list(map(type, values))
-        flat._is_atom = bytes(map(_ATOMS.__contains__, flat._types))
+        flat._is_atom = bytes(map(ATOMS.__contains__, flat._types))
         flat._atoms = list(compress(values, flat._is_atom))
         flat._zeros = [at for at, atom in enumerate(flat._atoms) if type(atom) is float and not atom]
         flat._signs = _signs(flat._atoms, flat._zeros)
         flat._containers = {}
-        kinds = [None if kind in _ATOMS else kind if kind in (list, dict) else object for kind in flat._types]
+        kinds = [None if kind in ATOMS else kind if kind in (list, dict) else object for kind in flat._types]
         for kind in dict.fromkeys(kinds):
             if kind is not None:
                 is_one = bytes(kind is each for each in kinds)

@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-__all__ = ["PlainLook"]
+__all__ = ["ATOMS", "PlainLook"]
 
-_ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
+#: Types of values that hold no others and never change.
+ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 #: What has one spelling in JSON, whoever writes it.
-_SPELLED_ALIKE: Final = _ATOMS - {float}
+_SPELLED_ALIKE: Final = ATOMS - {float}
 
 
 class PlainLook:
@@ -43,7 +44,7 @@ class PlainLook:
             # From where on a number has an exponent, and how that is written, is a writer's own choice.
             if not (1e-4 <= abs(value) < 1e16 or value == 0.0):
                 self.is_spelled_alike = False
-        elif kind not in _ATOMS:
+        elif kind not in ATOMS:
             self.is_plain = False
         return 0
 

@@ -8,13 +8,12 @@ is as it was. The interpreter lists what many containers refer to in one call, a
 import gc
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from openprogram.pipeline.identities import identities, one_by_one
+from openprogram.pipeline.plain import ATOMS
 
 __all__ = ["Snapshot", "take_snapshot"]
-
-_ATOMS: Final = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 class Snapshot:
@@ -70,7 +69,7 @@ def take_snapshot(value: Any) -> Snapshot | None:
 def _collect(value: Any, models: list[Any], sized: list[Any], members: list[Any]) -> None:
     """The containers in a plain value, and what each of them holds."""
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return
     if kind is not list and kind is not dict:
         models.append(value)
@@ -81,7 +80,7 @@ def _collect(value: Any, models: list[Any], sized: list[Any], members: list[Any]
     items = value if kind is list else value.values()
     members += items
     for item in items:
-        if type(item) not in _ATOMS:
+        if type(item) not in ATOMS:
             _collect(item, models, sized, members)
 
 
