@@ -1,7 +1,7 @@
 """One call: its stages joined by memory object streams, its one host task, and what the consumer holds of it.
 
-The only file that opens task groups, and the only one that names asyncio: the host task is created here. The
-consumer's `CallStream` only receives, so nothing of ours is open across a `yield`, whoever drops what when.
+The host task is created here. The consumer's `CallStream` only receives, so nothing of ours is open across a `yield`,
+whoever drops what when.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
 
@@ -20,6 +21,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from openprogram.pipeline.items import Batch
 from openprogram.pipeline.log.lines import Outcome
 from openprogram.pipeline.streams import Given, Kept
+from openprogram.pipeline.tasks import run_side_by_side
 
 __all__ = ["CallHost", "CallStream", "Stage", "run_stages"]
 
@@ -64,23 +66,23 @@ async def run_stages(
 
 async def _run_together(first: Any, stages: Sequence[Stage], last: ObjectSendStream[Any]) -> None:
     """Each stage in a task of its own."""
-    send, receive = anyio.create_memory_object_stream[Any](1)
-    send.send_nowait(first)
-    send.close()
     failure: BaseException | None = None
-    try:
-        async with anyio.create_task_group() as group:
-            for stage in stages[:-1]:
-                send, following = anyio.create_memory_object_stream[Any](stage.waiting)
-                group.start_soon(stage.run, receive, send)
-                receive = following
-            group.start_soon(stages[-1].run, receive, last)
-    except BaseExceptionGroup as failures:
-        failure = _first_failure(failures)
-    else:
-        if group.cancel_scope.cancel_called:
-            # A stage's task was cancelled, and not through this group: it would look like a stream that just ended.
-            failure = RuntimeError("a task of the call was cancelled from inside, such as by its provider")
+    with ExitStack() as ends:  # a stage that a loop's end cancels before its first step closes nothing itself
+        send, receive = anyio.create_memory_object_stream[Any](1)
+        send.send_nowait(first)
+        send.close()
+        work = list[Coroutine[Any, Any, None]]()
+        for stage in stages[:-1]:
+            send, following = anyio.create_memory_object_stream[Any](stage.waiting)
+            work.append(stage.run(ends.enter_context(receive), ends.enter_context(send)))
+            receive = following
+        work.append(stages[-1].run(ends.enter_context(receive), last))
+        try:
+            if not await run_side_by_side(work):
+                # A stage's task was cancelled, and not through its group: it would look like a stream that just ended.
+                failure = RuntimeError("a task of the call was cancelled from inside, such as by its provider")
+        except BaseExceptionGroup as failures:
+            failure = _first_failure(failures)
     if failure is not None:
         raise failure  # outside the handler: its own cause and context stay as they are
 

@@ -2,15 +2,15 @@
 
 import asyncio
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, Final
 
-from anyio import move_on_after
+from anyio import create_task_group, move_on_after
 
 from openprogram.pipeline.logs import get_logger
 
-__all__ = ["host_context", "run_apart", "waiting_tasks"]
+__all__ = ["host_context", "run_apart", "run_side_by_side", "waiting_tasks"]
 
 #: The event loop holds its tasks weakly; one that was left behind still has to come to its end.
 _left_behind: Final[set[asyncio.Task[None]]] = set()
@@ -33,6 +33,26 @@ def host_context() -> Context:
 def waiting_tasks() -> list["asyncio.Task[Any]"]:
     """The tasks that began the host tasks in which the caller runs, the outermost first: who asked for this work."""
     return [task for reference in _waiting.get() if (task := reference()) is not None]
+
+
+async def run_side_by_side(work: Sequence[Coroutine[Any, Any, None]]) -> bool:
+    """Run each in a task of its own, in one group, and wait for all. False: one of them was cancelled from inside.
+
+    Raises an exception group of what they raise. A loop that ends may cancel a task before its first step, which runs
+    no line of what anyio put around our coroutine: what has not begun then is closed here, not reported as forgotten.
+    """
+    try:
+        async with create_task_group() as group:
+            for one in work:
+                group.start_soon(_itself, one, name=getattr(one, "__qualname__", None))
+    finally:
+        for one in work:
+            one.close()
+    return not group.cancel_scope.cancel_called
+
+
+def _itself(work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+    return work
 
 
 async def run_apart(

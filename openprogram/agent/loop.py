@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from anyio import create_task_group, move_on_after
+from anyio import move_on_after
 
 from openprogram.agent.agent_run import AgentRun, Emit
 from openprogram.agent.corrections import correction
@@ -28,6 +28,7 @@ from openprogram.agent.limits import Limits
 from openprogram.agent.retries import Clock, Retries, WaitingClock
 from openprogram.agent.tool_calls import answer_call
 from openprogram.agent.tools import AgentTool, ToolOutput, failed
+from openprogram.pipeline.tasks import run_side_by_side
 from openprogram.providers.event_stream import as_event_stream
 from openprogram.providers.types import (
     AssistantMessage,
@@ -197,9 +198,7 @@ class _Loop:
             await emit(ToolFinished(turn, call, finished[position]))
 
         try:
-            async with create_task_group() as group:
-                for position, call in enumerate(calls):
-                    group.start_soon(run_one, position, call)
+            await run_side_by_side([run_one(position, call) for position, call in enumerate(calls)])
         finally:
             # also when time is up: a conversation with an unanswered tool call could not be continued
             results = [

@@ -1,8 +1,10 @@
 """Many calls into one file, consumers that are slower than their source, sources that never wait."""
 
 import asyncio
+import gc
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +246,23 @@ async def test_a_stream_is_read_by_one_task_at_a_time(tmp_path: Path) -> None:
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
+
+
+@pytest.mark.parametrize("turns", range(1, 25))
+def test_a_loop_that_ends_after_any_number_of_turns_leaves_nothing_open(tmp_path: Path, turns: int) -> None:
+    provider = RecordingProvider(Echo(), tmp_path / "run.jsonl")
+
+    async def left_behind() -> None:
+        call = asyncio.create_task(collect(provider.stream(MODEL, text_context("some words"))))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        assert not call.done(), "the call was meant to be left on its way"
+
+    gc.collect()
+    with warnings.catch_warnings(record=True) as left_open:
+        asyncio.run(left_behind())
+        gc.collect()
+    assert [str(warning.message) for warning in left_open] == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="asyncio has eager tasks from 3.12 on")
