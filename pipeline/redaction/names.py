@@ -104,11 +104,16 @@ _PERHAPS_WORDS: Final = frozenset(
     """pass pw auth credential credentials session sid sessionid connectionstring dsn sig signature pin otp bearer
     cookies login sas contraseña parola пароль пасс""".split()
 )
-#: One of these is part of every name that says something.
-_TELLING: Final = re.compile(
-    "auth|bearer|connectionstring|cookie|credential|dsn|jwt|key|login|otp|parola|pass|pat|pin|psk|pw|secret|session"
-    "|sas|sid|sig|token|wort"
-)
+
+
+def _endings() -> tuple[str, ...]:
+    """How a name ends that says something, or that goes on behind the word that does: the shortest that tell."""
+    last = {*_EXACT, *_SECRET_ENDS, *_SECRET_WORDS, *_PERHAPS_WORDS, *_QUALIFIERS, "pass", "key"}
+    return tuple(sorted(word for word in last if not any(word.endswith(end) for end in last - {word})))
+
+
+_ENDINGS: Final = _endings()
+_DIGITS: Final = "0123456789"
 _PATH: Final = re.compile(r"[/.:]")
 #: So many characters at a name's end tell what it says, but for its first word.
 _LONG: Final = 32
@@ -126,7 +131,7 @@ def name_secrecy(name: str) -> Secrecy:
     squeezed = _squeeze(name)
     if squeezed in _EXACT:
         return Secrecy.WHOLE
-    if squeezed.isalnum() and squeezed.isascii() and _TELLING.search(squeezed) is None:
+    if squeezed.isalnum() and squeezed.isascii() and not squeezed.rstrip(_DIGITS).endswith(_ENDINGS):
         return Secrecy.NONE  # most names, told at once
     if len(name) > 128 or SECRET_PLACEHOLDER in name:
         return Secrecy.NONE
