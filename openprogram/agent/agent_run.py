@@ -15,7 +15,9 @@ from anyio import CancelScope, ClosedResourceError, EndOfStream, Event, create_m
 
 from openprogram.agent.events import AgentEvent, AgentFinished
 from openprogram.agent.failures import single_failure
+from openprogram.pipeline.errors import PipelineError
 from openprogram.pipeline.tasks import host_context
+from openprogram.pipeline.tracebacks import hide_our_frames
 
 __all__ = ["AgentRun", "AgentRunClosed", "Emit", "Work"]
 
@@ -62,6 +64,13 @@ class AgentRun:
         Raises what the run raised, as itself, also when asked again. RuntimeError: another task is waiting, or the run
         began in another event loop.
         """
+        try:
+            return await self._next()
+        except PipelineError as failure:
+            hide_our_frames(failure)
+            raise
+
+    async def _next(self) -> AgentEvent:
         if self._reading:
             raise RuntimeError("the agent run is being read by another task already: one task reads at a time")
         host = self._begin()
@@ -96,8 +105,12 @@ class AgentRun:
         return self._result().__await__()
 
     async def _result(self) -> AgentFinished:
-        async for _ in self:
-            pass
+        try:
+            async for _ in self:
+                pass
+        except PipelineError as failure:
+            hide_our_frames(failure)
+            raise
         if self._host is None or self._host.result is None:
             raise AgentRunClosed
         return self._host.result

@@ -14,7 +14,8 @@ from typing import Any, Final, Self
 from anyio import move_on_after
 
 from openprogram.pipeline.call import CallStream
-from openprogram.pipeline.errors import StreamIncomplete
+from openprogram.pipeline.errors import PipelineError, StreamIncomplete
+from openprogram.pipeline.tracebacks import hide_our_frames
 from openprogram.providers.fold import Fold
 from openprogram.providers.types import (
     AssistantMessage,
@@ -82,7 +83,11 @@ class EventStream:
         """
         if self._ready:
             return self._ready.popleft()
-        return await self._next()
+        try:
+            return await self._next()
+        except PipelineError as failure:
+            hide_our_frames(failure)
+            raise
 
     async def _next(self) -> AssistantMessageEvent:
         """The next event, where it has to be waited for, or is the last."""
@@ -149,8 +154,12 @@ class EventStream:
         return self._final_message().__await__()
 
     async def _final_message(self) -> AssistantMessage:
-        async for _ in self:
-            pass
+        try:
+            async for _ in self:
+                pass
+        except PipelineError as failure:
+            hide_our_frames(failure)
+            raise
         self._fold_read()
         if self._fold.final is None:
             raise StreamIncomplete(event_count=self._event_count)
