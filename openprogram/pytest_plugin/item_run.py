@@ -9,7 +9,7 @@ import pytest
 
 from openprogram.errors import OpenProgramError
 from openprogram.pipeline.errors import PipelineError, RecordingFileError
-from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
+from openprogram.pipeline.log.source import stored_path
 from openprogram.providers.api_registry import ProviderOverride, override_providers
 from openprogram.pytest_plugin.guard import OfflineGuard
 from openprogram.pytest_plugin.live_item import LiveItem
@@ -79,7 +79,7 @@ class ItemRun:
                 self._running = record = RecordItem(settings)
                 self._answering.enter_context(override_providers(record.provider_for))
             case "replay":
-                self._running = replay = ReplayItem(_stored(settings.path), self._places)
+                self._running = replay = ReplayItem(stored_path(settings.path), self._places)
                 self._guard = OfflineGuard(self._places, loopback=settings.loopback)
                 self._answering.enter_context(self._guard)
                 self._answering.enter_context(override_providers(replay.provider_for))
@@ -212,7 +212,7 @@ class ItemRun:
 
     def _chosen_mode(self, path: Path) -> str:
         if self._mode == "record":
-            return "replay" if _stored(path).exists() else "record"
+            return "replay" if stored_path(path).exists() else "record"
         return "record" if self._mode == "rewrite" else self._mode
 
     def _refuse_shared(self, path: Path) -> None:
@@ -222,12 +222,6 @@ class ItemRun:
                 reason=f"other selected tests would record into it too: {', '.join(others)}",
                 next_step="Give each a path of its own, or record one of them alone.",
             )
-
-
-def _stored(path: Path) -> Path:
-    """The recording as it is there: plain, or compressed."""
-    compressed = path.with_name(path.name + COMPRESSED_SUFFIX)
-    return compressed if compressed.exists() and not path.exists() else path
 
 
 def _refusing(who: str) -> ProviderOverride:

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from openprogram.pipeline.log.beginning import looks_recorded
 from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
 from openprogram.pytest_plugin.names import file_stem
 from openprogram.pytest_plugin.plugin import has_recording
@@ -77,7 +78,7 @@ def _is_partial(session: pytest.Session, *, deselected: bool) -> str | None:
 
 
 def _recordings(session: pytest.Session, names: set[str]) -> list[Path]:
-    """Files that are recordings, in folders of one of these names, in the folders that were collected."""
+    """Recordings, and no other JSON lines, in folders of one of these names, in the folders that were collected."""
     found: set[Path] = set()
     for argument in session.config.args:
         for folder, below, _ in os.walk(Path(session.config.invocation_params.dir, argument)):
@@ -85,20 +86,7 @@ def _recordings(session: pytest.Session, names: set[str]) -> list[Path]:
             for name in names:
                 for pattern in (f"**/*{SUFFIX}", f"**/*{SUFFIX}{COMPRESSED_SUFFIX}"):
                     found.update(Path(folder, name).glob(pattern))
-    return sorted(file for file in found if _is_recording(file))
-
-
-def _is_recording(file: Path) -> bool:
-    """Whether it looks like one of ours: a folder may hold other JSON lines."""
-    if file.name.endswith(COMPRESSED_SUFFIX):
-        return True
-    with file.open("rb") as stream:
-        first = stream.readline(65536)
-    try:
-        header = json.loads(first)
-    except ValueError:
-        return False
-    return isinstance(header, dict) and header.get("type") == "header" and "format_version" in header
+    return sorted(file for file in found if looks_recorded(file))
 
 
 def _skipped_modules(session: pytest.Session) -> list[Path]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from openprogram.errors import RecordingNotFound, UsageError
 from openprogram.pipeline.errors import RecordingFileError
+from openprogram.pipeline.log.files import is_there
+from openprogram.pipeline.log.source import stored_path
 from openprogram.recordings.endings import failed_calls, tell_failed
-from openprogram.recordings.finding import recordings_below
-from openprogram.recordings.names import check_name, recording_id
+from openprogram.recordings.finding import Found, each_once
+from openprogram.recordings.names import advice_beside, check_name, recording_id
 from openprogram.recordings.repairing import read_or_advise
 from openprogram.recordings.secrets import find_secrets
 
@@ -41,24 +43,27 @@ class Finding(NamedTuple):
         return self.kind == "failed_calls"
 
 
-def files_to_check(given: Sequence[Path]) -> list[Path]:
-    """Every recording below the folders, and the files as they are given, each once, in their order.
+def files_to_check(given: Sequence[Path]) -> Found:
+    """Every recording below the folders, and the files as they are given.
 
     Raises RecordingNotFound: one names nothing, or there is no recording at all: a check of nothing must not pass.
     """
-    found: dict[Path, None] = {}
-    for one in given:
-        path = one.absolute()
-        if path.is_file() or path.is_symlink():
-            found[path] = None
-        else:
-            found.update(dict.fromkeys(recordings_below(path)))
-    if not found:
+    found = each_once(map(str, given), _named)
+    if not found.files:
+        others = f" {len(found.skipped)} of that name begin otherwise." if found.skipped else ""
         raise RecordingNotFound(
             f"no recording in {', '.join(map(str, given))}",
-            next_step="Recordings are files whose names end in .jsonl or .jsonl.zst.",
+            next_step="Recordings are files whose names end in .jsonl or .jsonl.zst and whose first line is a header."
+            + others,
         )
-    return list(found)
+    return found
+
+
+def _named(given: str) -> Path:
+    path = stored_path(Path(given).absolute())
+    if not is_there(path):
+        raise RecordingNotFound(f"{path}: no such file or folder", next_step=advice_beside(given))
+    return path
 
 
 def check_names(paths: Sequence[Path]) -> Iterator[Finding]:

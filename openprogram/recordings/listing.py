@@ -13,7 +13,7 @@ from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.files import file_errors
 from openprogram.pipeline.log.locks import in_use
-from openprogram.pipeline.log.source import is_compressed_name
+from openprogram.pipeline.log.source import is_compressed_name, stored_path
 from openprogram.recordings.endings import failed_calls
 from openprogram.recordings.names import recording_id
 from openprogram.recordings.reading import read_strictly
@@ -118,13 +118,17 @@ def is_active(path: Path, config: LoadedConfig) -> bool:
     match config.record_replay:
         case Off():
             return False
-        case Record(file) | Replay(file):
-            return file.absolute() == path or _is_same(path, file)
+        case Record(file):
+            return _is_same(path, file)
+        case Replay(file):
+            return _is_same(path, stored_path(file))
         case unreachable:
             assert_never(unreachable)
 
 
 def _is_same(path: Path, file: Path) -> bool:
+    if file.absolute() == path:
+        return True
     with file_errors(path, "look at it"):
         try:
             return os.path.samestat(path.stat(), file.stat())

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -9,11 +11,12 @@ from typing import Final
 from openprogram.errors import RecordingNotFound, RecordingRefused, UsageError
 from openprogram.home import Home
 from openprogram.pipeline.log.files import is_there
-from openprogram.pipeline.log.source import COMPRESSED_SUFFIX
+from openprogram.pipeline.log.source import COMPRESSED_SUFFIX, stored_path
 
 __all__ = [
     "MAX_NAME_LENGTH",
     "SUFFIX",
+    "advice_beside",
     "check_name",
     "find_managed",
     "find_recording",
@@ -98,21 +101,23 @@ def find_recording(home: Home, given: str) -> Path:
     """The file that `given`, an id or a path, means; absolute. The file need not be a valid recording.
 
     With a separator it is a path. Otherwise it is the managed recording of that id or name, or a file in the current
-    folder. Raises RecordingNotFound: neither exists, or more than one does. RecordingFileError: that can't be told.
+    folder. Where a plain file's compressed form alone is there, it is that: see `stored_path`.
+    Raises RecordingNotFound: neither exists, or more than one does. RecordingFileError: that can't be told.
     """
     _refuse_odd(given)
     if _is_path(given):
-        path = Path(given).absolute()
+        path = stored_path(Path(given).absolute())
         if not is_there(path):
-            raise RecordingNotFound(f"{path}: no such file", next_step=_LIST)
+            raise RecordingNotFound(f"{path}: no such file", next_step=advice_beside(given))
         return path
     # By hand, a file may have come into the folder under a name that we wouldn't give: it counts all the same.
-    managed, local = _find_named(home, given), Path(given).absolute()
+    managed = _find_named(home, _stored(home.recordings_folder / given).name)
+    local = _stored(Path(given).absolute())
     if not is_there(local) or managed == local:
         if managed is None:
             raise RecordingNotFound(
                 f"no recording {given!r} in {home.recordings_folder}, and no such file in the current folder",
-                next_step=_LIST,
+                next_step=_advice(given, [*_managed_ids(home), *_files_beside(given)]),
             )
         return managed
     if managed is not None:
@@ -126,6 +131,7 @@ def find_recording(home: Home, given: str) -> Path:
 def find_managed(home: Home, given: str) -> Path:
     """The managed recording that `given`, an id or a path into the managed folder, means; absolute.
 
+    For what deletes: a file's name is that of this file alone, and not of the recording's other form.
     Raises RecordingNotFound: there is none. RecordingRefused: a path outside the managed folder.
     """
     _refuse_odd(given)
@@ -144,8 +150,46 @@ def find_managed(home: Home, given: str) -> Path:
     else:
         found = _find_named(home, given)
     if found is None:
-        raise RecordingNotFound(f"no recording {given!r} in {home.recordings_folder}", next_step=_LIST)
+        raise RecordingNotFound(
+            f"no recording {given!r} in {home.recordings_folder}", next_step=_advice(given, _managed_ids(home))
+        )
     return found
+
+
+def _stored(path: Path) -> Path:
+    """As `stored_path`, where the name is that of a recording's file: `x.zst` is no form of the id `x`."""
+    return path if recording_id(path) is None else stored_path(path)
+
+
+def advice_beside(given: str) -> str:
+    """What to do about a path at which there is nothing: recordings beside it whose names are like it, or a list."""
+    return _advice(given, _files_beside(given))
+
+
+def _advice(given: str, names: Iterable[str]) -> str:
+    from openprogram.recordings.near_names import near_names  # not at import: nearly every name is found
+
+    near = " or ".join(map(shlex.quote, near_names(given, names)))
+    return f"Did you mean {near}? {_LIST}" if near else _LIST
+
+
+def _managed_ids(home: Home) -> list[str]:
+    return [recording_id(Path(name)) or name for name in _names_in(home.recordings_folder)]
+
+
+def _files_beside(given: str) -> list[str]:
+    """Recordings in the folder of that path, each as the path would have to be written."""
+    path = Path(given)
+    folder = given.rstrip(os.sep).removesuffix(path.name)  # as it was written, `./` included
+    return [folder + name for name in _names_in(path.parent)]
+
+
+def _names_in(folder: Path) -> list[str]:
+    """Names of recordings; none where the folder can't be read: what is told then is that there is no such file."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if recording_id(path) is not None)
+    except OSError:
+        return []
 
 
 def _find_named(home: Home, given: str) -> Path | None:

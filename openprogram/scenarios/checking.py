@@ -6,6 +6,7 @@ from itertools import chain
 
 from openprogram.contracts.pins import read_pins
 from openprogram.pipeline.json_value import JsonValue, show_value
+from openprogram.pipeline.log.source import stored_path
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.scenarios.contradictions import contradictions
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
@@ -106,7 +107,7 @@ def _provider(folder: ScenarioFolder) -> Iterator[Finding]:
         yield Finding(SCENARIO_FILE, "no [provider] answers for the model: name a recording or a script")
         return
     name = provider.recording or provider.script or ""
-    if not (folder.path / name).is_file():
+    if not stored_path(folder.path / name).is_file():
         yield Finding(SCENARIO_FILE, f"the provider's file {name} is not there")
 
 

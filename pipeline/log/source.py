@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from openprogram.pipeline.errors import RecordingFileError
-from openprogram.pipeline.log.files import file_errors, let_go, open_existing
+from openprogram.pipeline.log.files import file_errors, is_there, let_go, open_existing
 from openprogram.pipeline.log.scan import read_from, read_range
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "open_source",
     "recording_name",
     "refuse_compressed",
+    "stored_path",
 ]
 
 #: What the name of a compressed recording ends in, behind that of the plain one.
@@ -107,13 +108,29 @@ def is_compressed_name(path: Path) -> bool:
     return path.name.endswith(COMPRESSED_SUFFIX)
 
 
+def stored_path(path: Path) -> Path:
+    """The file of the recording that `path` names: that file or, where there is none, its compressed form.
+
+    No other file is ever meant: `x.jsonl` is answered by `x.jsonl`, else by `x.jsonl.zst`, and `x.jsonl.zst` by itself
+    alone. Where neither is there, `path`. Raises RecordingFileError: that can't be told.
+    """
+    if is_compressed_name(path) or is_there(path):
+        return path
+    compressed = path.with_name(path.name + COMPRESSED_SUFFIX)
+    return compressed if is_there(compressed) else path
+
+
 def refuse_compressed(path: Path) -> None:
-    """Raises RecordingFileError where the name is that of a compressed recording, which can't be appended to."""
-    if is_compressed_name(path):
+    """Raises RecordingFileError where the path names a compressed recording, which can't be appended to.
+
+    So does a plain name of which the compressed form alone is there: a new file beside it would take its place.
+    """
+    stored = stored_path(path)
+    if is_compressed_name(stored):
         raise RecordingFileError(
-            path=path,
+            path=stored,
             reason="cannot record into a compressed recording",
-            next_step=f"Expand it first: `openprogram recordings expand {shlex.quote(str(path))}`.",
+            next_step=f"Expand it first: `openprogram recordings expand {shlex.quote(str(stored))}`.",
         )
 
 

@@ -23,24 +23,27 @@ def check(
 
     Each must be whole and of this format version, hold nothing that redaction would remove, and have a name that is
     allowed on every system. Calls that failed when they were recorded are noted; a failure may be meant, and a note
-    changes no exit code. Nothing is changed.
+    changes no exit code. Files below a folder that are no recordings are listed and skipped. Nothing is changed.
     """
     from openprogram.recordings.checking import files_to_check
 
-    paths = files_to_check(given)
+    paths, skipped = files_to_check(given)
     notes: list[Finding] = []
     counts = {"findings": 0}
     findings = _sort_out(_all_findings(paths), counts, notes)
     if as_json:
         fields = (_fields(finding) for finding in findings)
-        print_json_with({"checked": len(paths)}, "findings", fields, lambda: _tail(counts["findings"], notes))
+        head = {"checked": len(paths), "skipped": list(map(str, skipped))}
+        print_json_with(head, "findings", fields, lambda: _tail(counts["findings"], notes))
     else:
         _print(findings)
         _print(notes)
-        noted = [count(len(notes), "note")] if notes else []
-        print_line(
-            ", ".join([f"{count(len(paths), 'recording')} checked", count(counts["findings"], "finding"), *noted])
-        )
+        for path in skipped:
+            print_line(f"{path}: not a recording, skipped")
+        told = [f"{count(len(paths), 'recording')} checked", count(counts["findings"], "finding")]
+        told += [count(len(notes), "note")] if notes else []
+        told += [f"{count(len(skipped), 'file')} skipped"] if skipped else []
+        print_line(", ".join(told))
         note("Which of them no test uses, only the tests can say: python -m pytest --recordings-unused")
     if counts["findings"]:
         raise typer.Exit(1)

@@ -19,6 +19,9 @@ __all__ = ["redact", "scan"]
 #: Lines that are named of those in which the same is found at the same path.
 _SHOWN_LINES = 5
 
+#: Of a file below a folder that has the name of a recording and is none.
+_SKIPPED = "not a recording, skipped"
+
 
 def scan(
     given: Annotated[
@@ -37,20 +40,23 @@ def scan(
     """
     from openprogram.recordings.finding import find_all
 
-    paths = find_all(current_home(), given or [])
+    paths, skipped = find_all(current_home(), given or [])
     results = [(path, *_scanned(path)) for path in paths]
     if as_json:
-        print_json([_fields(*result) for result in results])
+        print_json([_fields(*result) for result in results] + [_skipped_fields(path) for path in skipped])
     else:
         for result in results:
             _print(*result)
+        for path in skipped:
+            print_line(f"{path}: {_SKIPPED}")
         for advice in dict.fromkeys(error.next_step for *_, error in results if error is not None):
             if advice is not None:
                 note(advice)
         places = sum(secret.places for _, found, _ in results for secret in found)
         unread = sum(error is not None for *_, error in results)
         done = f"{count(len(paths), 'recording')} scanned, {count(places, 'place')} found"
-        print_line(done + (f", {unread} not read" if unread else ""))
+        done += f", {unread} not read" if unread else ""
+        print_line(done + (f", {count(len(skipped), 'file')} skipped" if skipped else ""))
         if places:
             note("Write a cleaned file with: openprogram recordings redact ID-or-PATH. Revoke what was found.")
     if any(found or error is not None for _, found, error in results):
@@ -93,6 +99,10 @@ def _fields(path: "Path", found: "Iterable[FoundSecret]", error: "RecordingFileE
         "not_scanned": None if error is None else error.reason,
         "findings": [secret._asdict() for secret in found],
     }
+
+
+def _skipped_fields(path: "Path") -> dict[str, Any]:
+    return {"path": str(path), "clean": None, "not_scanned": _SKIPPED, "findings": []}
 
 
 def redact(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Which recording.")]) -> None:

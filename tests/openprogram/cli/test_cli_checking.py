@@ -32,7 +32,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def findings(command: Command, *arguments: str) -> list[dict[str, Any]]:
     finished = command("recordings", "check", *arguments, "--json")
     found = json.loads(finished.out)
-    assert set(found) == {"checked", "findings", "notes", "ok"}
+    assert set(found) == {"checked", "skipped", "findings", "notes", "ok"}
     assert found["ok"] is (not found["findings"])
     assert finished.code == (0 if found["ok"] else 1)
     listed: list[dict[str, Any]] = found["findings"]
@@ -124,6 +124,51 @@ def test_files_may_be_named_as_a_hook_does(command: Command) -> None:
     write_recording(Path("recordings/b.jsonl"), answer=TOKEN)
     assert findings(command, "recordings/a.jsonl") == []
     assert {one["kind"] for one in findings(command, "recordings/a.jsonl", "recordings/b.jsonl")} == {"secret"}
+
+
+def test_files_below_a_folder_that_are_no_recordings_are_listed_and_fail_nothing(command: Command) -> None:
+    """Such as the journal of a scenario's run. Named, such a file is checked like any other, and fails."""
+    write_recording(Path("tests/recordings/a.jsonl"))
+    others = [Path("data/my users.jsonl"), Path("runs/first/journal.jsonl")]
+    write_lines(others[0], [{"type": "event", "name": "click"}, {"type": "header"}])
+    write_lines(others[1], [{"type": "run", "sequence": 0, "at": "2025-01-01T00:00:00Z", "format_version": 1}])
+
+    shown = command.done("recordings", "check", ".")
+
+    paths = [str(path.absolute()) for path in others]
+    assert shown.out.splitlines() == [
+        *(f"{path}: not a recording, skipped" for path in paths),
+        "1 recording checked, 0 findings, 2 files skipped",
+    ]
+    found = json.loads(command.done("recordings", "check", ".", "--json").out)
+    assert (found["checked"], found["skipped"], found["ok"]) == (1, paths, True)
+    assert {one["kind"] for one in findings(command, ".", str(others[1]))} == {"unreadable"}
+    nothing = command("recordings", "check", "data")
+    assert (nothing.code, nothing.out, "1 of that name begin otherwise" in nothing.err) == (1, "", True)
+    assert command.done("recordings", "scan", ".").out.endswith(
+        "1 recording scanned, 0 places found, 2 files skipped\n"
+    )
+    assert json.loads(command.done("recordings", "scan", "data", "--json").out) == [
+        {"path": paths[0], "clean": None, "not_scanned": "not a recording, skipped", "findings": []}
+    ]
+
+
+def test_a_file_that_two_of_the_folders_hold_is_checked_once(command: Command) -> None:
+    write_recording(Path("a.jsonl"), prompt=TOKEN)
+    Path("data.jsonl").write_text("1\n")
+    link = Path.cwd().parent / "link"
+    link.symlink_to(Path.cwd(), target_is_directory=True)
+    found = json.loads(command("recordings", "check", ".", "..", str(link), "./a.jsonl", "--json").out)
+    assert (found["checked"], len(found["skipped"]), len(found["findings"])) == (1, 1, 1)
+    shown = json.loads(command("recordings", "check", "..", "--json").out)
+    assert (shown["skipped"], shown["findings"][0]["path"]) == ([f"{Path.cwd()}/data.jsonl"], f"{Path.cwd()}/a.jsonl")
+
+
+def test_a_path_at_which_nothing_is_names_what_is_beside_it(command: Command) -> None:
+    write_recording(Path("recordings/lamp.jsonl"))
+    finished = command("recordings", "check", "recordings/lamps.jsonl")
+    assert (finished.code, "lamps.jsonl: no such file or folder" in finished.err) == (1, True)
+    assert "Did you mean recordings/lamp.jsonl?" in finished.err
 
 
 def test_a_link_is_no_recording(command: Command) -> None:

@@ -134,8 +134,13 @@ def test_ids_paths_and_folders_mean_each_file_once(tmp_path: Path, monkeypatch: 
     one = write_recording(tmp_path / "work" / "b" / "one.jsonl")
     two = write_recording(tmp_path / "work" / "two.jsonl")
     monkeypatch.chdir(tmp_path / "work")
-    assert find_all(home, ["kept", "b/one.jsonl", "."]) == [kept, one, two]
-    assert find_all(home, []) == [kept]
+    assert find_all(home, ["kept", "b/one.jsonl", "."]) == ([kept, one, two], [])
+    assert find_all(home, []) == ([kept], [])
+    (tmp_path / "link").symlink_to(tmp_path / "work" / "b", target_is_directory=True)
+    assert find_all(home, [".", "..", "../work/b", "../link"]).files == [two, one, kept]
+    Path("data.jsonl").write_text("{}\n")
+    assert find_all(home, [".", ".."]) == ([two, one, kept], [Path.cwd() / "data.jsonl"])
+    assert find_all(home, [".", "data.jsonl"]) == ([two, one, Path.cwd() / "data.jsonl"], [])
     with pytest.raises(RecordingNotFound):
         find_all(home, ["nothing"])
 
