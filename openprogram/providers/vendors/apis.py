@@ -5,6 +5,7 @@ row that fulfils `openprogram.providers.vendors.dialect.Dialect`.
 """
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -44,14 +45,15 @@ class MissingExtra(OpenProgramError, ImportError):
 class VendorApi:
     """One api.
 
-    `extra`: the extra with its SDK. `module`: the dialect's module, below this package. `service`: the vendor's own;
-    `services`: others with a server for this api, by `model.provider`. `keyless_elsewhere`: servers of others often
-    want no key, so a call to them goes out without one. `finds_credentials`: without a key, the dialect looks for
-    credentials of another kind.
+    `extra`: the extra with its SDK. `sdk`: that, as a module. `module`: the dialect's, below this package. `service`:
+    the vendor's own; `services`: others with a server for this api, by `model.provider`. `keyless_elsewhere`: servers
+    of others often want no key, so a call to them goes out without one. `finds_credentials`: without a key, the
+    dialect looks for credentials of another kind.
     """
 
     api: str
     extra: str
+    sdk: str
     module: str
     service: Service
     services: Mapping[str, Service] = field(default_factory=lambda: MappingProxyType({}))
@@ -71,6 +73,11 @@ class VendorApi:
             raise ValueError(f"base_url {model.base_url!r} must begin with http:// or https://")
         return model.base_url or service.base_url
 
+    def require(self) -> None:
+        """Look whether the extra is installed, which takes no time, where `load` takes seconds. Raises MissingExtra."""
+        if not (_is_installed("pydantic_ai") and _is_installed(self.sdk)):
+            raise MissingExtra(self.api, self.extra)
+
     def load(self) -> "Dialect":
         """The dialect; imports pydantic-ai and the SDK. Raises MissingExtra: one of them is not installed."""
         try:
@@ -80,16 +87,25 @@ class VendorApi:
             raise MissingExtra(self.api, self.extra) from error
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # nor is the package around it
+        return False
+
+
 VENDOR_APIS = (
     VendorApi(
         api="anthropic-messages",
         extra="anthropic",
+        sdk="anthropic",
         module="anthropic_messages",
         service=ANTHROPIC,
     ),
     VendorApi(
         api="openai-completions",
         extra="openai",
+        sdk="openai",
         module="openai_completions",
         service=OPENAI,
         services=COMPATIBLE,
@@ -98,6 +114,7 @@ VENDOR_APIS = (
     VendorApi(
         api="openai-responses",
         extra="openai",
+        sdk="openai",
         module="openai_responses",
         service=OPENAI,
         services=COMPATIBLE,
@@ -106,6 +123,7 @@ VENDOR_APIS = (
     VendorApi(
         api="google-generative-ai",
         extra="google",
+        sdk="google.genai",
         module="google_generative_ai",
         service=GOOGLE,
         services=MappingProxyType({"google-vertex": VERTEX, "vertex": VERTEX}),
@@ -114,6 +132,7 @@ VENDOR_APIS = (
     VendorApi(
         api="bedrock-converse-stream",
         extra="bedrock",
+        sdk="boto3",
         module="bedrock_converse_stream",
         service=AWS,
         finds_credentials=True,
@@ -121,6 +140,7 @@ VENDOR_APIS = (
     VendorApi(
         api="mistral-conversations",
         extra="mistral",
+        sdk="mistralai",
         module="mistral_conversations",
         service=MISTRAL,
     ),

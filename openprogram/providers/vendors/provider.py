@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 from openprogram.pipeline.threads import run_in_thread
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
+    AssistantMessage,
     AssistantMessageEvent,
     Context,
+    EventError,
     EventStart,
     Model,
     SimpleStreamOptions,
@@ -76,24 +78,25 @@ class VendorProvider:
     async def _events(
         self, model: Model, context: Context, options: StreamOptions
     ) -> AsyncGenerator[AssistantMessageEvent, None]:
-        # The first time this takes a second or more, which the event loop has better uses for.
-        dialect = await run_in_thread(self._api.load)
-        # Only now: these name pydantic-ai, and `load` says what to install where it is missing.
-        from openprogram.providers.vendors.call import VendorCall
-        from openprogram.providers.vendors.dialect import Endpoint
-        from openprogram.providers.vendors.failures import Failure, ProviderFailed
-        from openprogram.providers.vendors.reply import Reply
-
+        self._api.require()
         form = answer_form(options)
         read_s = read_timeout_s(options, self._timeouts.read_s)
         base_url = self._api.server(model)
         model = model.model_copy(update={"base_url": base_url})  # who answers decides on options and on the price
-        reply = Reply(model, dialect, self._now_ms, form)
         service = service_behind(base_url, model.provider, self._api.service) if base_url else self._api.service
         key = options.api_key or await self._key_of(service)
         if key is None and not self._may_go_without(base_url, service):
-            yield reply.failed(Failure("auth", self._no_key(model, base_url, service), retryable=False))
+            yield self._no_key(model, service)
             return
+        # The first time this takes seconds, which the event loop has better uses for.
+        dialect = await run_in_thread(self._api.load)
+        # Only now: these name pydantic-ai.
+        from openprogram.providers.vendors.call import VendorCall
+        from openprogram.providers.vendors.dialect import Endpoint
+        from openprogram.providers.vendors.failures import ProviderFailed
+        from openprogram.providers.vendors.reply import Reply
+
+        reply = Reply(model, dialect, self._now_ms, form)
         header = service.key_header if service else None
         endpoint = Endpoint(base_url, key, min(self._timeouts.connect_s, read_s), read_s, self._environ, header)
         call = VendorCall(dialect, model, prompt_cache(context, options), options, endpoint, form)
@@ -128,10 +131,23 @@ class VendorProvider:
         own_server = service is not None and service.is_at(urlsplit(base_url).hostname or "")
         return self._api.keyless_elsewhere and not own_server
 
-    def _no_key(self, model: Model, base_url: str, service: Service | None) -> str:
+    def _no_key(self, model: Model, service: Service | None) -> EventError:
+        """The event of a call that no SDK has to be imported for."""
         if service is not None:
-            return f"no API key for {model.provider!r}: set {service.key_variable}, or give options.api_key"
-        return (
-            f"no API key for {model.provider!r}: give options.api_key. "
-            f"Whose server {urlsplit(base_url).hostname!r} is isn't known, so no key of the environment goes there"
+            next_step = f"set {service.key_variable}, or give options.api_key"
+        else:
+            host = urlsplit(model.base_url).hostname
+            next_step = (
+                f"give options.api_key. Whose server {host!r} is isn't known, so no key of the environment goes there"
+            )
+        message = AssistantMessage(
+            api=model.api,
+            provider=model.provider,
+            model=model.id,
+            stop_reason="error",
+            timestamp=self._now_ms(),
+            error_reason="auth",
+            error_retryable=False,
+            error_message=f"no API key for {model.provider!r}: {next_step}",
         )
+        return EventError(reason="error", error=message)
