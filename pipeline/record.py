@@ -22,7 +22,7 @@ from openprogram.pipeline.stages.decode import Decoded
 from openprogram.pipeline.stages.live import live
 from openprogram.pipeline.stages.normalize import normalize
 from openprogram.pipeline.stages.redact import EventRedaction, redact_events, redact_request
-from openprogram.pipeline.stages.write import write_events, write_request
+from openprogram.pipeline.stages.write import Written, write_request
 from openprogram.pipeline.streams import EVENTS_PER_BATCH
 from openprogram.pipeline.threads import run_in_thread
 
@@ -59,17 +59,18 @@ class Recorder(Generic[T]):
         host: CallHost[T],
     ) -> None:
         call = _RecordedCall[T](self._sink, self._clock, host.begun)
-        stages = [
+        opening = [
             Stage(partial(normalize, codec=self._requests, memo=self._memo)),
             Stage(partial(redact_request, memo=self._memo)),
             Stage(partial(write_request, sink=self._sink, began=call.began)),
+        ]
+        stages = [
             Stage(partial(live, open_source=open_source, codec=self._events), waiting=EVENTS_PER_BATCH),
             Stage(partial(redact_events, redaction=call.redaction)),
-            Stage(partial(write_events, writer=call.writer)),
         ]
         failure: BaseException | None = None
         try:
-            await run_stages(request, stages, Decoded(send, _live_events))
+            await run_stages(request, stages, Written(Decoded(send, _live_events), call.writer), opening)
         except BaseException as error:
             failure = error
             raise

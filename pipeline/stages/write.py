@@ -9,7 +9,7 @@ from openprogram.pipeline.items import Batch, CallClosed, CleanCall, WrittenEven
 from openprogram.pipeline.log.writer import CallWriter, RecordingSink
 from openprogram.pipeline.threads import run_in_thread
 
-__all__ = ["write_events", "write_request"]
+__all__ = ["Written", "write_request"]
 
 T = TypeVar("T")
 
@@ -27,22 +27,28 @@ async def write_request(
             await send.send(call)
 
 
-async def write_events(
-    receive: ObjectReceiveStream[Batch[WrittenEvent[T] | CallClosed]],
-    send: ObjectSendStream[Batch[WrittenEvent[T] | CallClosed]],
-    writer: Callable[[], CallWriter],
-) -> None:
-    """The stage, for events: one write a batch; the batch that closes the call goes on once it is synced.
+class Written(ObjectSendStream[Batch[WrittenEvent[T] | CallClosed]]):
+    """The stage for events, as the stream that redaction sends to: writing waits for nothing, so it needs no task.
 
-    Raises RecordingFileError, RecordingValueError: the events concerned don't reach the consumer.
+    One write a batch; the batch that closes the call goes on once it is synced. Sending raises RecordingFileError,
+    RecordingValueError: the events concerned don't reach the consumer.
     """
-    async with receive, send:
-        async for batch in receive:
-            written, closed = split_closed(batch)
-            events = [item.clean for item in written]
-            if closed is None:
-                writer().write(events)
-            else:
-                writer().end(closed.outcome, closed.error, events)
-                await run_in_thread(writer().sync)
-            await send.send(batch)
+
+    def __init__(
+        self, send: ObjectSendStream[Batch[WrittenEvent[T] | CallClosed]], writer: Callable[[], CallWriter]
+    ) -> None:
+        self._send, self._writer = send, writer
+
+    async def send(self, item: Batch[WrittenEvent[T] | CallClosed]) -> None:
+        written, closed = split_closed(item)
+        events = [event.clean for event in written]
+        writer = self._writer()
+        if closed is None:
+            writer.write(events)
+        else:
+            writer.end(closed.outcome, closed.error, events)
+            await run_in_thread(writer.sync)
+        await self._send.send(item)
+
+    async def aclose(self) -> None:
+        await self._send.aclose()
