@@ -197,6 +197,7 @@ class RecordedCallError(PipelineError):
             error_type=error_type,
             error_message=error_message,
         )
+        self.add_note("This is what was recorded, played again: a replay asks no provider and needs no key.")
         self.call_index, self.outcome = call_index, outcome
         self.error_type, self.error_message = error_type, error_message
 

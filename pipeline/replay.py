@@ -83,6 +83,18 @@ class Replayer(Generic[T]):
         if not recording.policy.is_exact:
             self._matcher = PolicyMatcher(recording, self._recorded, rules)
 
+    def recorded_failures(self) -> list[int]:
+        """The calls served so far that failed when they were recorded, by call_index: their answer is that failure.
+
+        Raises RecordingFileError: the file changed underneath, or is closed.
+        """
+        served = {call.call_index for call in self.verdict.calls if call.result == "served"}
+        return [call_index for call_index in sorted(served) if self._has_failed(call_index)]
+
+    def _has_failed(self, call_index: int) -> bool:
+        last = self.recording.last_event(call_index)
+        return self.recording.calls[call_index].outcome == "error" or (last or {}).get("type") == "error"
+
     def call(self, request: Any) -> CallStream[T]:
         """One call, not begun yet."""
         return CallStream(partial(self._run, request))

@@ -101,6 +101,11 @@ class Verdict:
             return list(self._bindings)
 
     @property
+    def asked(self) -> bool:
+        """Whether somebody has asked how it went, since the last call."""
+        return self._looked_at
+
+    @property
     def overlooked(self) -> bool:
         """Whether the run was not the recorded one, whole, and nobody has asked since: a program may have ended."""
         return not self._looked_at and (self.failed or self.consumed < self.call_count)

@@ -66,7 +66,9 @@ def run(
         raise
     _report_activation()
     if finished.reason != "stop":
-        raise OpenProgramError(_why_it_failed(finished), next_step=_next_step(finished, chosen.provider, base_url))
+        raise _replayed_failure(finished) or OpenProgramError(
+            _why_it_failed(finished), next_step=_next_step(finished, chosen.provider, base_url)
+        )
 
 
 async def _follow(agent_run: "AgentRun") -> "AgentFinished":
@@ -155,6 +157,25 @@ def _ask_refusals() -> None:
     match get_activation():
         case Blocked(provider=provider):
             provider.describe()
+
+
+def _replayed_failure(finished: "AgentFinished") -> OpenProgramError | None:
+    """Where the failure is a recorded one, that it is: it may read as if this run lacked a key."""
+    import shlex
+
+    from openprogram.providers.runtime import ReplayActive, get_activation
+
+    match get_activation():
+        case ReplayActive(provider) if finished.reason == "provider_error" and (
+            failures := provider.recorded_failures()
+        ):
+            look = f"openprogram recordings show {shlex.quote(str(provider.path))} --call {failures[-1]}"
+            return OpenProgramError(
+                f"{_why_it_failed(finished)} (replayed, as it was recorded)",
+                next_step=f"A replay asks no provider and needs no key. See the recorded call: {look} --content; "
+                "to ask the provider: openprogram recordings off",
+            )
+    return None
 
 
 def _why_it_failed(finished: "AgentFinished") -> str:

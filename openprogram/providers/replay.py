@@ -3,6 +3,7 @@
 Also the promised import path of what reading and comparing define; each has one definition, in the pipeline.
 """
 
+from pathlib import Path
 from typing import Final, Self
 
 from openprogram.pipeline.errors import RecordedCallError, RecordingFileError, ReplayMismatch, UnconsumedCalls
@@ -39,7 +40,7 @@ __all__ = [
     "read_recording_file",
 ]
 
-#: What replay does not compare, with the reasons; `openprogram recordings show` prints it.
+#: What replay does not compare, with the reasons; `openprogram recordings show --json` has it.
 COMPARISON_RULES: Final = ComparisonRules(
     ignored_paths={
         "model.name": "shown to people, never sent to a provider",
@@ -72,6 +73,11 @@ class ReplayProvider:
         )
 
     @property
+    def path(self) -> Path:
+        """The file that is read."""
+        return self._recording.path
+
+    @property
     def call_count(self) -> int:
         """How many calls are recorded."""
         return self._recording.call_count
@@ -92,6 +98,14 @@ class ReplayProvider:
     def verdict(self) -> Verdict:
         """What came of every call so far. A mismatch stays in it, whoever caught the exception."""
         return self._replayer.verdict
+
+    def recorded_failures(self) -> list[int]:
+        """The calls answered so far that failed when they were recorded, by call_index.
+
+        Their answer is the failure that was recorded; a replay asks no provider and needs no key. Raises
+        RecordingFileError: the file changed underneath, or is closed.
+        """
+        return self._replayer.recorded_failures()
 
     def assert_consumed(self) -> None:
         """Check that the run was the recorded one, whole.

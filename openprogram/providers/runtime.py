@@ -13,6 +13,7 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -23,6 +24,7 @@ from openprogram.credentials import load_keys
 from openprogram.errors import OpenProgramError
 from openprogram.home import Home, find_home
 from openprogram.logs import configure_file_log, get_logger
+from openprogram.pipeline.errors import PipelineError
 from openprogram.pipeline.redaction import remove_secret_values
 from openprogram.providers.api_registry import ApiProvider, ProviderTransform, publish_transform
 from openprogram.providers.blocked import BlockedProvider
@@ -230,8 +232,21 @@ def _tell_refused_calls(blocked: BlockedProvider) -> None:
 
 def _tell_how_it_went(replay: ReplayProvider, file: Path) -> None:
     """At the end of a program that nobody made ask for the verdict: it may have caught the mismatch and gone on."""
+    if replay.verdict.asked:
+        return
+    with suppress(PipelineError):  # the file may have changed, which a call would have said
+        _tell_recorded_failures(len(replay.recorded_failures()), file)
     if replay.verdict.overlooked:
         sys.stderr.write(f"openprogram: {replay.verdict.describe()}\nrecording: {file}\n")
+
+
+def _tell_recorded_failures(count: int, file: Path) -> None:
+    """A program shows the recorded error as if it were its own, such as that there is no API key."""
+    if count:
+        calls = "1 call was" if count == 1 else f"{count} calls were"
+        look = shlex.join(["openprogram", "recordings", "show", str(file.absolute())])
+        told = "answered with the failure that was recorded; a replay needs no key and no network"
+        sys.stderr.write(f"openprogram: {calls} {told}: {look}\n")
 
 
 _runtime: Final = ProviderRuntime()

@@ -1,11 +1,11 @@
 """Switching between off, record and replay, and saying what is in force. Applied at the next start of a program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from openprogram.config import LoadedConfig, Mode, Off, Record, Replay, load_config, set_record_replay, update_config
 from openprogram.errors import RecordingRefused
@@ -13,14 +13,15 @@ from openprogram.home import Home, make_private_folder
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue
 from openprogram.pipeline.log.files import file_errors, is_there
-from openprogram.pipeline.log.source import refuse_compressed
+from openprogram.pipeline.log.source import refuse_compressed, stored_path
 from openprogram.pipeline.matching.policy import EXACT, MatchingPolicy
+from openprogram.recordings.endings import FailedCall, failed_calls
 from openprogram.recordings.listing import is_active
 from openprogram.recordings.names import managed_path, managed_paths
 from openprogram.recordings.reading import read_strictly, survey
 from openprogram.recordings.repairing import advised
 
-__all__ = ["Status", "read_status", "start_recording", "start_replaying", "turn_off"]
+__all__ = ["Calls", "Status", "read_status", "start_recording", "start_replaying", "turn_off"]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,16 @@ class Status:
     """What is configured, where each setting comes from, and whether it can work.
 
     `usable`: None while off. `reason`, `next_step`: why not and what to do, where it isn't usable.
-    `call_count`: recorded calls, None where the file is missing, unusable or not in force.
+    `file_exists`: None where no file is configured, or that can't be told.
+    `call_count`: recorded calls, None where the file is unusable or not in force. `failed_calls`: those of them that
+    failed when they were recorded, while replaying.
     """
 
     config: LoadedConfig
     usable: bool | None
+    file_exists: bool | None = None
     call_count: int | None = None
+    failed_calls: Sequence[FailedCall] | None = None
     reason: str | None = None
     next_step: str | None = None
 
@@ -41,6 +46,13 @@ class Status:
     def mode(self) -> Mode:
         """`off`, `record` or `replay`."""
         return self.config.config.record_replay.mode
+
+
+class Calls(NamedTuple):
+    """What a recording holds. `failed`: calls that failed when they were recorded, None where nobody looked."""
+
+    call_count: int
+    failed: Sequence[FailedCall] | None = None
 
 
 def start_recording(home: Home, name: str, created_at: datetime, policy: MatchingPolicy = EXACT) -> Path:
@@ -72,14 +84,14 @@ def start_recording(home: Home, name: str, created_at: datetime, policy: Matchin
     return path
 
 
-def start_replaying(home: Home, path: Path) -> int:
-    """Check `path` strictly and configure it as the one replayed from. Returns how many calls it holds.
+def start_replaying(home: Home, path: Path) -> Calls:
+    """Check `path` strictly and configure it as the one replayed from. Returns what calls it holds.
 
     Raises RecordingFileError: it isn't whole; ConfigError. Then nothing has changed.
     """
-    call_count = _count_for_replay(path)
+    calls = _calls_for_replay(path)
     update_config(home, lambda raw: set_record_replay(raw, Replay(path)))
-    return call_count
+    return calls
 
 
 def turn_off(home: Home) -> LoadedConfig:
@@ -95,11 +107,11 @@ def read_status(home: Home) -> Status:
     config = load_config(home)
     match config.record_replay:
         case Off():
-            return Status(config, usable=None)
+            return Status(config, usable=None, file_exists=_exists(config.file))
         case Record(file):
-            return _check(config, file, _count_for_appending)
+            return _check(config, file, _calls_for_appending)
         case Replay(file):
-            return _check(config, file, _count_for_replay)
+            return _check(config, file, _calls_for_replay)
         case unreachable:
             assert_never(unreachable)
 
@@ -134,36 +146,49 @@ def _take_back(created: list[Path]) -> None:
                 path.unlink()
 
 
-def _check(config: LoadedConfig, file: Path, count: Callable[[Path], int]) -> Status:
+def _exists(file: Path | None) -> bool | None:
+    """Whether the recording is there, in either form."""
+    if file is None:
+        return None
     try:
-        return Status(config, usable=True, call_count=count(file))
+        return is_there(stored_path(file))
+    except RecordingFileError:
+        return None
+
+
+def _check(config: LoadedConfig, file: Path, look: Callable[[Path], Calls]) -> Status:
+    exists = _exists(file)
+    try:
+        calls = look(file)
+        return Status(config, usable=True, file_exists=exists, call_count=calls.call_count, failed_calls=calls.failed)
     except RecordingFileError as error:
         other = "`openprogram recordings off` turns it off; `record` or `replay` chooses another file."
         return Status(
             config,
             usable=False,
+            file_exists=exists,
             reason=str(error),
             next_step=f"{error.next_step} {other}" if error.next_step else other,
         )
 
 
-def _count_for_replay(file: Path) -> int:
+def _calls_for_replay(file: Path) -> Calls:
     try:
         with read_strictly(file) as recording:
-            return recording.call_count
+            return Calls(recording.call_count, failed_calls(recording))
     except RecordingFileError as error:
         raise advised(error) from error.__cause__
 
 
-def _count_for_appending(file: Path) -> int:
-    """Recorded calls. Allowed: a missing file (the first call creates it), unfinished calls, a torn last line."""
+def _calls_for_appending(file: Path) -> Calls:
+    """Allowed: a missing file (the first call creates it), unfinished calls, a torn last line."""
     refuse_compressed(file)
     if not is_there(file) and is_there(file.parent):
-        return 0
+        return Calls(0)
     with survey(file) as found:
         if found.damage is not None and not found.interrupted:
             raise found.damage
-        return len(found.complete) + len(found.left_out)
+        return Calls(len(found.complete) + len(found.left_out))
 
 
 def _make_recordings_folder(home: Home) -> bool:

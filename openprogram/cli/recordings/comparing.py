@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openprogram.cli.recordings.not_compared import not_compared, not_compared_line
 from openprogram.cli.render import count, note, print_json_with, print_line
 from openprogram.cli.state import current_home
 
@@ -48,7 +49,7 @@ def diff(
         comparison = Comparison(first, second)
         counts = dict.fromkeys(_RESULTS, 0)
         if as_json:
-            head = {"recorded": _side_fields(first), "incoming": _side_fields(second), "not_compared": _not_compared()}
+            head = {"recorded": _side_fields(first), "incoming": _side_fields(second), "not_compared": not_compared()}
             calls = (_call_fields(call) for call in _counted(comparison, counts))
             print_json_with(head, "calls", calls, lambda: _total_fields(comparison, counts))
         else:
@@ -68,12 +69,6 @@ def _counted(comparison: "Comparison", counts: dict[str, int]) -> "Iterator[Call
 
 def _are_equal(comparison: "Comparison", counts: dict[str, int]) -> bool:
     return comparison.same_policy and sum(counts.values()) == counts["equal"]
-
-
-def _not_compared() -> dict[str, str]:
-    from openprogram.providers.replay import COMPARISON_RULES
-
-    return COMPARISON_RULES.not_compared()
 
 
 # ---- for people
@@ -175,8 +170,7 @@ def _print_totals(comparison: "Comparison", counts: dict[str, int]) -> None:
     costs = f"${recorded.cost:.6f} -> ${incoming.cost:.6f}"
     print_line(f"cost    {costs} ({_signed(incoming.cost - recorded.cost)})")
     if not _are_equal(comparison, counts):
-        left_out = "; ".join(f"{name} ({why})" for name, why in _not_compared().items())
-        note(f"Not compared: {left_out}")
+        note(not_compared_line())
 
 
 def _token_words(recorded: "Tokens", incoming: "Tokens") -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from openprogram.cli.recordings.not_compared import not_compared, not_compared_line
 from openprogram.cli.render import count, note, print_json, print_line, print_table, show_size, show_time, working
 from openprogram.cli.state import current_home
 
@@ -135,14 +136,7 @@ def _print_description(description: "Description") -> None:
         print_line(f"call {left_out.call_index}, line {left_out.line_number}, is not whole: {left_out.reason}")
     if description.calls and description.damage is None:
         print_line()
-        print_line("not compared in replay: " + "; ".join(f"{name} ({why})" for name, why in _not_compared().items()))
-
-
-def _not_compared() -> dict[str, str]:
-    """What replay leaves out when it compares a request with the recorded one: field → reason."""
-    from openprogram.providers.replay import COMPARISON_RULES
-
-    return COMPARISON_RULES.not_compared()
+        print_line(not_compared_line())
 
 
 def _ended(call: "DescribedCall") -> str:
@@ -180,7 +174,7 @@ def _described_fields(description: "Description") -> dict[str, Any]:
         "header": description.header,
         "match": None if policy is None else policy.match,
         "volatile": None if policy is None else list(policy.volatile),
-        "not_compared": _not_compared(),
+        "not_compared": not_compared(),
         "failed_call_count": len(description.failed_calls),
         "calls": [_call_fields(call) for call in description.calls],
         "left_out": [

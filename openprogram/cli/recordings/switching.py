@@ -9,7 +9,11 @@ from openprogram.cli.render import count, note, print_json, print_line, working
 from openprogram.cli.state import current_home, current_time, random_suffix
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from openprogram.pipeline.matching.policy import MatchingPolicy
+    from openprogram.recordings.activation import Status
+    from openprogram.recordings.endings import FailedCall
 
 __all__ = ["off", "record", "replay", "status"]
 
@@ -35,8 +39,10 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readabl
                 "mode_source": config.source("record_replay.mode"),
                 "file": None if config.file is None else str(config.file),
                 "file_source": config.source("record_replay.file"),
+                "file_exists": found.file_exists,
                 "usable": found.usable,
                 "call_count": found.call_count,
+                "failed_call_count": None if found.failed_calls is None else len(found.failed_calls),
                 "reason": found.reason,
                 "next_step": found.next_step,
                 "config_path": str(config.path),
@@ -47,17 +53,34 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Machine-readabl
         )
         return
     print_line(f"mode    {found.mode}  ({config.source('record_replay.mode')})")
-    print_line(f"file    {config.file or '-'}  ({config.source('record_replay.file')})")
+    print_line(f"file    {config.file or '-'}  ({config.source('record_replay.file')}){_absence(found)}")
     print_line(f"config  {config.path}  ({home.source})")
     if found.usable:
         print_line(f"usable  yes, {count(found.call_count or 0, 'call')} recorded")
-        if found.mode == "replay" and not found.call_count:
-            note(_NO_CALLS)
+        if found.mode == "replay":
+            _warn(found.call_count or 0, found.failed_calls)
     elif found.usable is not None:
         print_line(f"usable  no: {found.reason}")
         note(found.next_step or "")
     if config.unknown_keys:
         note(f"{config.path} has keys without effect in this release: {', '.join(config.unknown_keys)}")
+
+
+def _absence(found: "Status") -> str:
+    """What is to be said of a file that isn't there."""
+    if found.file_exists is not False:
+        return ""
+    return ": not there yet, the first call creates it" if found.mode == "record" and found.usable else ": no such file"
+
+
+def _warn(call_count: int, failed: "Sequence[FailedCall] | None") -> None:
+    """What is odd about a recording that is to be replayed."""
+    from openprogram.recordings.endings import tell_failed
+
+    if not call_count:
+        note(_NO_CALLS)
+    if failed:
+        note(f"warning: {tell_failed(failed, call_count)}; the replay repeats that, though it needs no key itself.")
 
 
 def record(
@@ -118,10 +141,9 @@ def replay(given: Annotated[str, typer.Argument(metavar="ID-or-PATH", help="Whic
     home = current_home()
     path = find_recording(home, given)
     with working(f"Checking {path}"):
-        call_count = start_replaying(home, path)
-    print_line(f"replaying {path}: {count(call_count, 'call')}")
-    if not call_count:
-        note(_NO_CALLS)
+        calls = start_replaying(home, path)
+    print_line(f"replaying {path}: {count(calls.call_count, 'call')}")
+    _warn(calls.call_count, calls.failed)
     note(_NEXT_START)
 
 

@@ -71,8 +71,10 @@ def test_status_as_json_has_stable_fields(command: Command) -> None:
         "mode_source": "default",
         "file": None,
         "file_source": "default",
+        "file_exists": None,
         "usable": None,
         "call_count": None,
+        "failed_call_count": None,
         "reason": None,
         "next_step": None,
         "config_path": str(command.home.config_file),
@@ -91,6 +93,35 @@ def test_status_says_why_a_file_is_not_usable_and_what_to_do(command: Command) -
 
     assert f"usable  no: {path}: cannot open: no such file" in finished.out
     assert "recordings off" in finished.err
+
+
+def test_status_says_in_every_mode_that_the_file_is_gone(command: Command) -> None:
+    """Also while off, where the setting keeps the name: it would be taken for a recording that is there."""
+    path = write_recording(managed(command, "first"))
+    command.done("recordings", "replay", "first")
+    assert "no such file" not in command.done("recordings", "status").out
+    command.done("recordings", "off")
+    assert "no such file" not in command.done("recordings", "status").out
+    path.unlink()
+    (line,) = [line for line in command.done("recordings", "status").out.splitlines() if line.startswith("file")]
+    assert (line.startswith(f"file    {path}  ("), line.endswith(": no such file")) == (True, True)
+    assert json.loads(command.done("recordings", "status", "--json").out)["file_exists"] is False
+    command.done("config", "set", "record_replay.mode", "replay")
+    assert "): no such file\n" in command.done("recordings", "status").out
+    command.done("config", "set", "record_replay.mode", "record")
+    assert "): not there yet, the first call creates it\n" in command.done("recordings", "status").out
+    path.parent.rmdir()
+    assert "): no such file\n" in command.done("recordings", "status").out
+
+
+def test_whoever_switches_to_a_replay_of_failures_is_told_that_it_repeats_them(command: Command) -> None:
+    write_lines(managed(command, "failing"), [header_line(), *failed_call_lines(0), *call_lines(1)])
+    warning = "warning: 1 of 2 calls failed: call 0 auth; the replay repeats that, though it needs no key itself."
+    assert warning in command.done("recordings", "replay", "failing").err
+    assert warning in command.done("recordings", "status").err
+    assert json.loads(command.done("recordings", "status", "--json").out)["failed_call_count"] == 1
+    command.done("recordings", "off")
+    assert command.done("recordings", "status").err == ""
 
 
 def test_status_and_off_report_a_damaged_configuration(command: Command) -> None:
@@ -342,15 +373,21 @@ def test_show_says_how_the_provider_ended_each_call_and_never_the_message(
     assert "PRIVATE" not in finished.out
 
 
-def test_what_is_not_compared_is_one_paragraph_about_a_healthy_recording(command: Command) -> None:
+def test_what_is_not_compared_is_one_short_line_about_a_healthy_recording(command: Command) -> None:
     def lines_shown(content: list[dict[str, object]]) -> list[str]:
         write_lines(managed(command, "first"), content)
         shown = command("recordings", "show", "first").out.splitlines()
         return [line for line in shown if "not compared" in line]
 
-    (paragraph,) = lines_shown([header_line(), *call_lines(0)])
+    (line,) = lines_shown([header_line(), *call_lines(0)])
+    assert len(line) < 120
     for field in COMPARISON_RULES.ignored_paths:
-        assert field in paragraph
+        assert field in line
+    named = line.removeprefix("not compared: ").split(" more")[0].split(", ")
+    whole = json.loads(command.done("recordings", "show", "first", "--json").out)["not_compared"]
+    assert (whole, len(named) - 1 + int(named[-1])) == (COMPARISON_RULES.not_compared(), len(whole))
+    write_lines(managed(command, "second"), [header_line(), *call_lines(0, prompt="other")])
+    assert command("recordings", "diff", "first", "second").err == f"{line}\n"
     assert lines_shown([header_line()]) == []
     for content in (*REPAIRABLE.values(), *NOT_REPAIRABLE.values()):
         assert lines_shown(content) == []

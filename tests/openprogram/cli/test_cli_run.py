@@ -238,6 +238,24 @@ def test_recorded_calls_that_a_run_leaves_over_are_noted_and_do_not_fail_it(tmp_
     assert finished.err == "replayed 1 of 2 recorded calls, offline\n"
 
 
+def test_a_replayed_failure_is_told_as_a_recorded_one_and_asks_for_no_key(tmp_path: Path) -> None:
+    failed = (
+        "AssistantMessage(content=[], api='scripted', provider='openai', model='m', stop_reason='error', "
+        "error_reason='auth', error_message='no API key: set OPENAI_API_KEY')"
+    )
+    run_process(tmp_path, "recordings", "record", "--name", "first")
+    recorded = run(tmp_path, "hi", [failed])
+    run_process(tmp_path, "recordings", "replay", "first")
+    replayed = run(tmp_path, "hi", [])
+
+    told = "error: the run ended early: provider_error: no API key: set OPENAI_API_KEY"
+    assert (recorded.code, f"{told}\n" in recorded.err) == (1, True)
+    assert (replayed.code, f"{told} (replayed, as it was recorded)\n" in replayed.err) == (1, True)
+    assert "A replay asks no provider and needs no key." in replayed.err
+    assert "set-key" not in replayed.err
+    assert replayed.err.count("was recorded") == 1  # and not once more when the program ends
+
+
 def test_a_known_provider_brings_its_api_and_url() -> None:
     model = choose_model("openrouter:meta/llama:free", None, None, None)
 

@@ -119,6 +119,23 @@ def test_what_the_command_run_says_of_a_block_is_said_once(home: Path) -> None:
     assert finished.err.count("provider calls are blocked") == 1, finished.err
 
 
+def test_failures_that_a_replay_repeated_are_told_as_recorded_ones(tmp_path: Path) -> None:
+    """The program shows `no API key`, of a replay that needs none."""
+    configure(tmp_path, "record")
+    run(tmp_path, "fail", "first", "raise")
+    configure(tmp_path, "replay")
+    finished = run(tmp_path, "fail", "first", "raise")
+    assert finished.stdout == "\none\nsorry\n"
+    (line,) = finished.stderr.splitlines()
+    told, _, look = line.rpartition(": ")
+    assert told.startswith("openprogram: 2 calls were answered with the failure that was recorded")
+    assert "no key" in told
+    assert shlex.split(look) == ["openprogram", "recordings", "show", str(tmp_path / "run.jsonl")]
+    partly = run(tmp_path, "fail", "second").stderr
+    assert "openprogram: 1 call was answered with the failure that was recorded" in partly
+    assert "openprogram: replay failed" in partly
+
+
 def test_a_replay_that_matched_says_nothing(home: Path) -> None:
     finished = run(home, "first", "second")
     assert (finished.stdout, finished.stderr) == ("one\ntwo\n", "")

@@ -106,7 +106,7 @@ def test_a_symlink_in_place_of_the_managed_folder_is_not_followed(home: Home, tm
 def test_replaying_checks_the_file_and_configures_it(home: Home, tmp_path: Path) -> None:
     path = write_recording(tmp_path / "one.jsonl", calls=2)
 
-    assert start_replaying(home, path) == 2
+    assert start_replaying(home, path) == (2, [])
     assert load_config(home).record_replay == Replay(path)
 
 

@@ -221,7 +221,7 @@ def test_a_compressed_recording_is_found_listed_described_replayed_and_deleted(h
     assert (found.compressed, found.content_bytes, described.compressed) == (True, described.size_bytes, False)
     assert list(read_content(target)) == content
     assert repair_beside(target) == AlreadyWhole(target, 3)
-    assert start_replaying(home, target) == 3
+    assert start_replaying(home, target) == (3, [])
     assert (read_status(home).usable, read_status(home).call_count) == (True, 3)
     update_config(home, lambda raw: set_record_replay(raw, Record(target)))
     status = read_status(home)

@@ -1,6 +1,6 @@
 """Every change of a rich request is found where it was made, by replay and `recordings diff`, or its reason is listed.
 
-The list is the one that `recordings show` prints: `COMPARISON_RULES.not_compared()`.
+The list is the one that `recordings show --json` has: `COMPARISON_RULES.not_compared()`.
 """
 
 import json
