@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -28,8 +29,8 @@ def write_named_blocks(page: Path, folder: Path) -> None:
             (folder / named[1]).write_text(code, "utf-8")
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "OPENPROGRAM_HOME": str(folder / "state")}
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "OPENPROGRAM_HOME": str(folder / "state"), **variables}
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environ, capture_output=True, text=True, check=False
     )
@@ -55,29 +56,110 @@ def test_the_tutorial_records_replays_and_catches_the_change(tmp_path: Path) -> 
     assert shown in finished.stderr
 
 
-def test_the_readmes_agent_replays_in_the_readmes_test(tmp_path: Path) -> None:
-    write_named_blocks(CHECKOUT / "README.md", tmp_path)
-    (tmp_path / "record_scripted.py").write_text(
-        "import asyncio\n"
-        "from coat import answer\n"
-        "from openprogram.providers.recording import RecordingProvider\n"
-        "from openprogram.providers.scripted import ScriptedProvider, tool_call\n"
-        "model = ScriptedProvider([[tool_call('weather', {'city': 'Lisbon'})], 'You need no coat.'])\n"
-        "print(asyncio.run(answer(RecordingProvider(model, 'coat.jsonl'))))\n"
-    )
-    assert run(tmp_path, "record_scripted.py").stdout == "You need no coat.\n"
-    finished = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_coat.py")
-    assert "1 passed" in finished.stdout, finished.stdout
+README = CHECKOUT / "README.md"
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
-def test_the_readmes_agent_says_why_it_has_no_answer(tmp_path: Path) -> None:
-    write_named_blocks(CHECKOUT / "README.md", tmp_path)
-    environ = {name: value for name, value in os.environ.items() if name != "ANTHROPIC_API_KEY"}
-    finished = subprocess.run(
-        [sys.executable, "coat.py"], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
-    )
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert text.count(old) == 1, (file, old)
+    file.write_text(text.replace(old, new), "utf-8")
+
+
+def readmes_change(folder: Path) -> None:
+    """What the README says to change, in its words."""
+    (new,) = re.findall(r"Let `weather` answer `(f\".+?\")`", README.read_text("utf-8"))
+    edit(folder / "coat.py", 'f"{city}: 21 degrees, light wind"', new)
+
+
+def readmes_commands(heading: str) -> list[list[str]]:
+    """The commands of the first console block below a heading, as arguments of Python."""
+    below = README.read_text("utf-8").partition(f"{heading}")[2]
+    (_, console), *_ = ((kind, code) for kind, code in BLOCK.findall(below) if kind == "console")
+    programs = {"python": [], "openprogram": ["-m", "openprogram"]}
+    lines = [shlex.split(line.removeprefix("$ "), comments=True) for line in console.splitlines()]
+    return [[*programs[program], *arguments] for program, *arguments in lines]
+
+
+def test_the_readmes_agent_is_recorded_replayed_and_caught_in_its_test(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    record, replay = readmes_commands("**A test.**")
+    assert run(tmp_path, *replay).returncode == 1  # nothing is recorded yet
+    for command, told in ((record, "0 replayed, 1 recorded"), (replay, "1 replayed, 0 recorded; calls: 2 exact")):
+        finished = run(tmp_path, *command)
+        assert finished.returncode == 0, finished.stdout
+        assert told in finished.stdout
+    assert (tmp_path / "recordings/test_coat/test_the_coat_question.jsonl").exists()
+
+    readmes_change(tmp_path)
+    finished = run(tmp_path, *replay)
     assert finished.returncode == 1
-    assert "ANTHROPIC_API_KEY" in finished.stderr
+    (shown,) = [text for text in blocks(README, "text") if "the call was made at" in text]
+    assert shown in finished.stdout, finished.stdout
+
+
+def test_the_readmes_agent_is_recorded_replayed_and_caught_without_pytest(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    for script in ("record.py", "replay.py"):
+        finished = run(tmp_path, script)
+        assert (finished.stdout, finished.returncode) == ("At 21 degrees you need no coat.\n", 0), finished.stderr
+    readmes_change(tmp_path)
+    finished = run(tmp_path, "replay.py")
+    assert finished.returncode == 1
+    (shown,) = [text for text in blocks(README, "text") if "the call was made at" in text]
+    assert shown.partition("the call was made at")[0] in finished.stderr
+
+
+def test_the_readmes_agent_is_recorded_replayed_and_caught_from_outside(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    *commands, off = readmes_commands("### Without changing code")
+    for command in commands:
+        finished = run(tmp_path, *command)
+        assert finished.returncode == 0, finished.stderr
+    readmes_change(tmp_path)
+    finished = run(tmp_path, *commands[-1])
+    assert finished.returncode == 1
+    assert "openprogram: replay failed" in finished.stderr
+    assert run(tmp_path, *off).returncode == 0
+    assert run(tmp_path, *commands[-1]).returncode == 0
+
+
+def test_the_readmes_agent_with_a_real_model_says_that_it_has_no_key(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    (real,) = [code for code in blocks(README, "python") if code.startswith("MODEL = ")]
+    edit(tmp_path / "coat.py", 'MODEL = Model(id="any-1", api="any", provider="any")\n', real)
+    edit(tmp_path / "coat.py", 'register_api_provider("any", ScriptedProvider(SCRIPT))\n', "")
+    finished = run(tmp_path, "coat.py", ANTHROPIC_API_KEY="")
+    assert finished.returncode == 1
+    assert finished.stderr.endswith(
+        "RuntimeError: provider_error: no API key for 'anthropic': set ANTHROPIC_API_KEY, or give options.api_key\n"
+    )
+
+
+def test_the_readmes_call_in_place_of_an_sdks_is_recorded_and_replayed(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    (tmp_path / "test_ask.py").write_text(
+        "import pytest\n"
+        "from ask import ask\n"
+        "from openprogram.providers.api_registry import register_api_provider\n"
+        "from openprogram.providers.scripted import ScriptedProvider\n"
+        "register_api_provider('anthropic-messages', ScriptedProvider(['Lisbon.']))\n"
+        "@pytest.mark.recording\n"
+        "def test_ask(): assert ask('A city?') == 'Lisbon.'\n"
+    )
+    assert run(tmp_path, *PYTEST, "test_ask.py", "--recording-mode=record").returncode == 0
+    assert run(tmp_path, *PYTEST, "test_ask.py").returncode == 0
+    finished = run(tmp_path, "-c", "from ask import ask; ask('A city?')", ANTHROPIC_API_KEY="")
+    assert "RuntimeError: no API key for 'anthropic'" in finished.stderr
+
+
+def test_the_readmes_files_run_in_an_empty_environment(tmp_path: Path) -> None:
+    write_named_blocks(README, tmp_path)
+    for script in ("record.py", "replay.py"):  # coat.py by itself would read the settings of whoever runs this
+        finished = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, env={}, capture_output=True, text=True, check=False
+        )
+        assert finished.returncode == 0, finished.stderr
 
 
 def test_a_providers_own_page_makes_a_provider_that_records(tmp_path: Path) -> None:

@@ -6,17 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.docs.test_examples import CHECKOUT, blocks, run, write_named_blocks
+from tests.docs.test_examples import CHECKOUT, PYTEST, blocks, edit, run, write_named_blocks
 from tests.shared_data import shared
 
 HOW_TO = CHECKOUT / "docs" / "how-to"
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-
-
-def _edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text("utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), "utf-8")
 
 
 def test_from_nothing_to_a_recorded_test_that_catches_a_change(tmp_path: Path) -> None:
@@ -27,7 +20,7 @@ def test_from_nothing_to_a_recorded_test_that_catches_a_change(tmp_path: Path) -
     assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
     assert (tmp_path / "recordings" / "test_shop" / "test_lamps.jsonl").exists()
     assert run(tmp_path, *PYTEST).returncode == 0
-    _edit(tmp_path / "test_shop.py", "Do you have lamps?", "Do you have any lamps?")
+    edit(tmp_path / "test_shop.py", "Do you have lamps?", "Do you have any lamps?")
     finished = run(tmp_path, *PYTEST)
     assert finished.returncode == 1
     (shown,) = [text for text in blocks(page, "text") if "replay mismatch" in text]
@@ -65,7 +58,7 @@ def test_a_tool_loop_replays_and_a_changed_tool_is_caught(tmp_path: Path) -> Non
     assert run(tmp_path, *PYTEST, "--recording-mode=record").returncode == 0
     finished = run(tmp_path, *PYTEST)
     assert "calls: 2 exact" in finished.stdout, finished.stdout
-    _edit(tmp_path / "orders.py", '"packed, leaves tomorrow"', '"on hold"')
+    edit(tmp_path / "orders.py", '"packed, leaves tomorrow"', '"on hold"')
     finished = run(tmp_path, *PYTEST)
     assert finished.returncode == 1
     (shown,) = blocks(page, "text")
