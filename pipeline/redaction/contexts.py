@@ -1,43 +1,86 @@
 """Secrets that only their surroundings give away: names in other languages, cells of tables, lines below a heading."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from openprogram.pipeline.redaction.fields import after_name
 from openprogram.pipeline.redaction.gaps import read_gap
 from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
+from openprogram.pipeline.redaction.languages import API_KEYS, FOREIGN_LITERALS, KEYS_OF_ANY_KIND
 from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.names import Secrecy, name_secrecy
 from openprogram.pipeline.redaction.prose import DULL_PROSE
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.rules import context_rule
+from openprogram.pipeline.redaction.rules import Rule, Trigger, any_case, context_rule, trigger
 from openprogram.pipeline.redaction.spans import Span, rest_of
 from openprogram.pipeline.redaction.values import Style, read_value
 
 __all__ = ["CONTEXT_RULES"]
 
-_FOREIGN_LETTERS: Final = re.compile(r"[^\W\d_A-Za-z]*")
-_LETTERS: Final = re.compile(r"[^\W\d_]*")
+#: Letters that are not Latin ones without marks, and the marks of scripts whose words have some.
+_FOREIGN_LETTERS: Final = re.compile(
+    r"(?:[^\W\d_A-Za-z]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f\u1780-\u17ff\u200c\u200d])*"
+)
+_LETTERS: Final = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])*")
 #: A word in small letters behind the name, which is no value and leads to none.
-_DULL_WORD: Final = re.compile(r"[а-яё]{0,12}+ [а-яё]{1,16}+[ ,;.\n]")
-
-
-_SOFT_SIGN: Final = frozenset("ьЬ")
+_DULL_WORD: Final = re.compile(r" (?!(?:е|є|це|это)\b)[а-яё]{1,16}+[ ,;.\n]")
+#: Letters of the Latin alphabet, with marks or without.
+_LATIN: Final = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+#: Words that say more of the password, in languages where they follow it: `clave secreta: …`, `пароль доступа: …`.
+_QUALIFYING: Final = re.compile(r"(?:[^\W\d_]|[ '’])*")
+_QUALIFIED: Final = re.compile(r"(?:[ ](?:[^\W\d_]{1,2}['’])?[^\W\d_]{1,16}){1,3}[ ]?")
+_SAYS_WHICH: Final = frozenset(":：=")
 
 
 def _foreign_name(reader: Reader, start: int, end: int) -> Span | None:
     """`пароль: …`, `contraseña …`, `密码：…`."""
-    if not reader.at_word_start(start) and reader.text[start].isascii():
+    text = reader.text
+    if text[start].isascii() and not _begins_name(reader, start, end):
         return None
-    if DULL_PROSE.match(reader.text, end) or _DULL_WORD.match(reader.text, end):
-        return None
-    if reader.text[end : end + 1] in _SOFT_SIGN and reader.text[end - 1] in "лЛ":
-        return None  # пароль, which is a name of its own
-    ascii_only = reader.text[end - 1].isascii()
-    name_end = reader.run(_LETTERS if ascii_only else _FOREIGN_LETTERS, end, 12)
-    if not ascii_only and reader.char(name_end).isascii() and reader.char(name_end).isalnum():
+    end -= text[end - 1] == ":"
+    latin = _LATIN.match(text, end - 1) is not None
+    name_end = reader.run(_LETTERS if latin else _FOREIGN_LETTERS, end, 24)
+    if not latin and (after := reader.char(name_end)).isascii() and after.isalnum():
         return read_value(reader, name_end, Proof.NAMED, Style())  # written without blanks: 密码是…
-    return after_name(reader, name_end, reader.text[start:name_end], "", Secrecy.STRING)
+    span = None
+    if not (DULL_PROSE.match(text, name_end) or _DULL_WORD.match(text, name_end)):
+        secrecy = Secrecy.PERHAPS if text[start:end].lower() in KEYS_OF_ANY_KIND else Secrecy.STRING
+        span = after_name(reader, name_end, text[start:name_end], "", secrecy)
+    return span or _qualified(reader, name_end)
+
+
+def _qualified(reader: Reader, index: int) -> Span | None:
+    """The value behind words that say more of the password, and a colon."""
+    reader.hold = reader.end
+    stop = reader.run(_QUALIFYING, index, 40)
+    if reader.char(stop) not in _SAYS_WHICH or _QUALIFIED.fullmatch(reader.text, index, stop) is None:
+        return None
+    return after_name(reader, stop, "", "", Secrecy.PERHAPS)
+
+
+_BEHIND_API: Final = re.compile(r"(?:[^\W\d_]|[\u0900-\u0965\u0e31-\u0e4e])*")
+
+
+def _api_key(reader: Reader, start: int, end: int) -> Span | None:
+    """`API-Schlüssel`, `clé API : …`, `APIキー：…`: a key by its other half."""
+    if not reader.at_word_start(start):
+        return None
+    index = end + (reader.char(end) in (" ", "-"))
+    name_end = reader.run(_BEHIND_API, index, 16)
+    if reader.text[index:name_end].lower() not in API_KEYS:
+        if not reader.before(start, 24).lower().rstrip(" -").endswith(tuple(API_KEYS)):
+            return None
+        name_end = end
+    return after_name(reader, name_end, "api_key", "", Secrecy.STRING)
+
+
+def _begins_name(reader: Reader, start: int, end: int) -> bool:
+    """Whether a word or a part of a name begins at `start` (`DB_SENHA`, `dbSenha`), or it is long."""
+    if end - start >= 8 or reader.at_word_start(start):
+        return True
+    before = reader.text[start - 1]
+    return before == "_" or (before.islower() and reader.text[start].isupper())
 
 
 #: Characters that end the search at once; they are frequent behind `|` and empty lines.
@@ -164,14 +207,38 @@ _DULL_LINE: Final = r"[|\n#*>`-]|[ \t]{0,16}+(?:[^\s\[]{0,7}+\s|[A-Z]?[a-z]{0,62
 #: Before `values`, no closing parenthesis.
 _NO_COLUMNS: Final = r"(?<=[^)\s].{6})|(?<=[^)\s]\s.{6})"
 
+#: Words of frequent characters, found with the colon behind them: to look for them alone would slow down all searches.
+_FREQUENT: Final = frozenset(
+    "contrasena¦contrasenya¦geslo¦haslo¦heslo¦kata sandi¦kodeord¦parool¦salasana¦sifre".split("¦")
+)
+
+
+def _foreign_triggers() -> Iterator[Trigger]:
+    for word in FOREIGN_LITERALS:
+        if not {"σ", "ς"}.isdisjoint(word):  # which have one capital, so that case says less there
+            yield trigger(word)
+            yield trigger(word.capitalize())
+        elif word not in _FREQUENT:
+            yield trigger(word, folded=True)
+        else:
+            yield trigger(f"{word}:", folded=True, anchor=len(word))
+
+
+#: Behind the word API, where enough is there to tell: neither a word for a key, nor one before it and a separator.
+_NO_KEY_OF_API: Final = (
+    rf"(?=[\s\S]{{16}})(?![ -]?(?:{'|'.join(any_case(word) for word in sorted(API_KEYS))})"
+    r"|(?<=[^\s\d_][ '’-].{3})[ ]?[:：=])"
+)
+
 CONTEXT_RULES: Final = (
+    Rule("foreign-name", "own", "пароль: Zx4Qm81Lw", tuple(_foreign_triggers()), _foreign_name),
     context_rule(
-        "foreign-name",
-        "пароль: Zx4Qm81Lw",
-        "пароль¦contraseña¦senha¦kennwort¦wachtwoord¦hasło¦lösenord¦密码¦密碼¦パスワード¦비밀번호¦şifre¦парол¦口令¦令牌¦токен¦ключ"
-        "¦clave¦chave¦jelszó¦adgangskode¦parola¦parola d'ordine¦schlüssel¦密钥¦секрет",
-        _foreign_name,
+        "foreign-api-key",
+        "clé API : Zx4Qm81Lw",
+        "api",
+        _api_key,
         folded=True,
+        unless=_NO_KEY_OF_API,
     ),
     context_rule(
         "table-cell",

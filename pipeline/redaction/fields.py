@@ -47,6 +47,7 @@ _BASE64_LEADS: Final = frozenset("/+=")
 _ENCODED_LEADS: Final = frozenset("?&#;%")
 _HEX: Final = re.compile(r"[0-9a-f]*")
 _PERCENT_CODE: Final = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
+_ESCAPE: Final = re.compile(r"[bfnrt]|u00[0-9A-Fa-f]{2}|x[0-9A-Fa-f]{2}")
 _LAST_WORD: Final = re.compile(r"([A-Za-z]{2,16})[ ]\Z")
 _WORD: Final = re.compile(r"[A-Za-z]*")
 _HEADER_CELLS: Final = re.compile(r"[\w .-]*(?:[,;\t][\w .-]*)*")
@@ -170,6 +171,9 @@ def _read_named(reader: Reader, start: int, end: int) -> Span | None:
         if owner in (KEY_OWNERS if len(name) == 3 else _LIST_WORDS):
             name = f"{owner}_{name}"  # `api key`, `page token`, in prose
     secrecy = name_secrecy(name.lstrip("-"))
+    if lead == "\\" and (code := _ESCAPE.match(name)) and name_secrecy(name[code.end() :]) > secrecy:
+        name = name[code.end() :]  # `"…\\npw=…"`, a line of a text in JSON
+        secrecy = name_secrecy(name)
     return after_name(reader, name_end, name, lead, secrecy) if secrecy else None
 
 

@@ -89,6 +89,10 @@ _WORD_LIKE: Final = re.compile(
     r"|(?:As|At|By|Id|In|Is|No|Of|On|Or|To|Up)(?![a-z])|[A-Z]{1,3}\d{1,4}(?=[A-Z]{1,6}[a-z]{2}|\Z)|V\d(?:alpha|beta)\d)+[A-Z]{0,4}"
 )
 _LONG_PARTS: Final = re.compile(r"[A-Za-z0-9]{8,}")
+#: Words of Chinese, Japanese or Korean, which stand right behind a number and at a name: "8文字以上", "至少8位".
+_COUNTED: Final = re.compile(
+    r"[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{0,5}+[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
 _HAS_DIGIT: Final = re.compile(r"\d")
 _HAS_LETTER: Final = re.compile(r"[^\W\d_]")
 _SYMBOL: Final = re.compile(r"[!?*^%$#@]")
@@ -162,6 +166,8 @@ def _is_secret(value: str, proof: Proof) -> bool:
         return True
     if proof is Proof.PLACE:
         return not is_stand_in(value)
+    if not value.isascii() and _COUNTED.match(value):
+        return False
     if proof is Proof.DATA:
         if len(value) < 4 or _PHRASE.fullmatch(value) or _SENTENCE.match(value):
             return False

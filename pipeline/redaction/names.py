@@ -5,9 +5,12 @@ Source: docs/redaction.md; the sixteen names are those of the design, section 5.
 """
 
 import re
+import unicodedata
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
+
+from openprogram.pipeline.redaction.languages import FOREIGN_NAMES
 
 __all__ = ["KEY_OWNERS", "SECRET_FIELD_NAMES", "SECRET_PLACEHOLDER", "Secrecy", "name_secrecy"]
 
@@ -52,6 +55,11 @@ def _squeeze(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
+def _folded(squeezed: str) -> str:
+    """A squeezed name in one spelling: letters with marks as one character, Greek `ς` as `σ`."""
+    return squeezed if squeezed.isascii() else unicodedata.normalize("NFC", squeezed.casefold())
+
+
 _EXACT: Final = frozenset(_squeeze(name) for name in SECRET_FIELD_NAMES)
 
 #: Ends of a name (without case and separators) that make it a secret: `PGPASSWORD`, `hubtoken`, `clientSecret`.
@@ -75,6 +83,10 @@ _SECRET_WORDS: Final = frozenset(
         "passe",
         "passkey",
     }
+)
+#: Names of passwords in other languages as ends of a name, but for words of plain letters, which end in a word.
+_FOREIGN_ENDS: Final = tuple(
+    sorted(_folded(_squeeze(name)) for name in FOREIGN_NAMES if " " in name or not name.isascii())
 )
 #: Words that make a following `key` a credential.
 KEY_OWNERS: Final = frozenset(
@@ -102,13 +114,14 @@ _QUALIFIERS: Final = frozenset(
 )
 _PERHAPS_WORDS: Final = frozenset(
     """pass pw auth credential credentials session sid sessionid connectionstring dsn sig signature pin otp bearer
-    cookies login sas contraseña parola пароль пасс""".split()
+    cookies login sas parola пасс""".split()
 )
 
 
 def _endings() -> tuple[str, ...]:
     """How a name ends that says something, or that goes on behind the word that does: the shortest that tell."""
     last = {*_EXACT, *_SECRET_ENDS, *_SECRET_WORDS, *_PERHAPS_WORDS, *_QUALIFIERS, "pass", "key"}
+    last |= {_squeeze(name) for name in FOREIGN_NAMES if name.isascii()}
     return tuple(sorted(word for word in last if not any(word.endswith(end) for end in last - {word})))
 
 
@@ -135,12 +148,14 @@ def name_secrecy(name: str) -> Secrecy:
         return Secrecy.NONE  # most names, told at once
     if len(name) > 128 or SECRET_PLACEHOLDER in name:
         return Secrecy.NONE
+    if _folded(squeezed).endswith(_FOREIGN_ENDS):
+        return Secrecy.STRING
     first, words = _words(_PATH.split(name.rstrip("/.:"))[-1])
     if not words or (len(words) > 1 and first.lower() in _NOT_A_VALUE):
         return Secrecy.NONE
     joined, last = "".join(words).lower(), words[-1].lower()
     before = words[-2].lower() if len(words) > 1 else ""
-    if joined in _EXACT:
+    if joined in _EXACT or last in FOREIGN_NAMES:
         return Secrecy.STRING
     if (last == "token" and before in _PLAIN_TOKENS) or last == "tiktoken":
         return Secrecy.NONE

@@ -15,10 +15,13 @@ __all__ = ["DULL_PROSE", "LEADING_WORDS", "SOON_BLANK", "value_behind_aside", "v
 
 _WORD: Final = re.compile(r"[^\W\d_]*")
 _ASIDE: Final = re.compile(r"[^()\[\n]*")
-_VERBS: Final = frozenset("is was be are ist lautet war est era es è é jest är er as to by".split())
+_VERBS: Final = frozenset(
+    """is was be are ist lautet war est era es è é jest är er as to by je este ir yra là adalah e е є це это είναι
+    היא הוא هي هو""".split()
+)
 _CONNECTORS: Final = _VERBS | frozenset(
     """on for of from will the my our your user admin account this that now currently still set root de del la für
-    pour""".split()
+    pour της του σας שלך الخاصة بك của bạn anda tu su votre""".split()
 )
 _OF: Final = frozenset("for of de für pour para".split())
 #: Words with which a refusal echoes what it was given: `Incorrect API key provided: …`.
@@ -61,6 +64,7 @@ def _dull_words() -> str:
 
 #: Behind a name and a blank, a text in which `value_in_prose` finds nothing, as it would find out slowly.
 DULL_PROSE: Final = re.compile(_dull_words())
+_DASHES: Final = frozenset("-–—")
 _SAYS_WHICH: Final = frozenset({":", "=", "："})
 
 
@@ -101,6 +105,8 @@ def _follow(words: str, lead: _Lead, certain: bool) -> tuple[_Lead, int, int]:  
 def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> Span | None:
     """The value at `index` behind a name and a blank, or behind some words that lead to it."""
     proof = Proof.NAMED if name.startswith("-") else Proof.ALONE if name.lower() == "key" else Proof.NEARBY
+    if reader.text[index : index + 1] in _DASHES and reader.char(index + 1) == " ":
+        return read_value(reader, index + 2, Proof.NEARBY, BARE, scheme=False)  # `password - …`, as in a list
     certain, lead, count, rest = secrecy >= Secrecy.STRING, _Lead(proof), 0, 0
     if words := _PLAIN_WORDS.match(reader.text, index):
         lead, count, rest = _follow(words[0], lead, certain)

@@ -19,7 +19,12 @@ __all__ = ["LEFT_CONTEXT", "NeedMore", "Reader", "Stop"]
 #: Characters to the left of a trigger that a rule may look at.
 LEFT_CONTEXT: Final = 320
 _WIDTH: Final = len(SECRET_PLACEHOLDER)
-_COLOUR_CODE: Final = re.compile(r"\x1b\[[0-9;]{0,12}m\Z")
+#: What stands for one character, or for none, and ends in a letter or a digit: an escape of a string, a percent code,
+#: a terminal's colour code.
+_ESCAPED: Final = re.compile(
+    r"(?:\\(?:[abfnrtv0]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|%(?:25){0,3}[0-9A-Fa-f]{2}"
+    r"|(?:\x1b|\\(?:e|033|x1[bB]|u001[bB]))\[[0-9;]{0,12}m)\Z"
+)
 
 
 class NeedMore(Exception):
@@ -119,13 +124,13 @@ class Reader:
         return (self.past + self.text[self.floor : index])[-count:]
 
     def at_word_start(self, index: int) -> bool:
-        """Whether a word may begin at `index`: before it no ASCII letter, digit or `_`, or a terminal's colour code.
+        """Whether a word may begin at `index`: before it no ASCII letter, digit or `_`, unless an escape ends in that.
 
-        Chinese and Japanese have no blank between a word and a token.
+        Chinese and Japanese have no blank between a word and a token, nor has JSON in a string: `"…\\nghp_…"`.
         """
         if index <= 0 or index <= self.floor:
             return True
         previous = self.text[index - 1]
         if previous == "_" or (previous.isascii() and previous.isalnum()):
-            return previous == "m" and _COLOUR_CODE.search(self.before(index, 16)) is not None
+            return previous != "_" and _ESCAPED.search(self.before(index, 20)) is not None
         return True

@@ -14,7 +14,7 @@ __all__ = ["COSTLY_ANCHORS", "Rule", "Trigger", "any_case", "context_rule", "rar
 #: So frequent in text that a literal with nothing rarer in it is only searched for where it stands somewhere.
 COSTLY_ANCHORS: Final = frozenset("hH")
 #: Characters by which a literal is found, the rarest in agent traffic first.
-_ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşxSGVA198|wvbufgcp-:h_"
+_ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşłxSGVA198|wvbufgcp-:h_"
 
 
 class Trigger(NamedTuple):
@@ -57,7 +57,9 @@ def trigger(
 
 def rarity(character: str) -> int:
     """How rare a character is in agent traffic: the higher the rarer."""
-    return len(_ANCHORS) - _ANCHORS.index(character) if character in _ANCHORS else 0
+    if character in _ANCHORS:
+        return len(_ANCHORS) - _ANCHORS.index(character)
+    return 0 if character.isascii() else len(_ANCHORS)
 
 
 def any_case(literal: str) -> str:

@@ -90,13 +90,18 @@ class Search:
             before = {_pattern(t.literal[t.anchor - 1], folded=t.folded).strip("[]") for t, _ in ends if t.anchor}
             heads[f"(?<=[{''.join(sorted(before))}].)" if all(t.anchor for t, _ in ends) else ""] = ends
         return _either(
-            [head + _either([self._tail(*row, neighbours) for row in members]) for head, members in heads.items()]
+            [head + _either([self._tail(*row, neighbours) for row in heads[head]]) for head in _by_case(heads)]
         )
 
     def _tail(self, t: Trigger, rule: Rule, neighbours: list[Trigger]) -> str:
         self.groups.append((t, rule))
         behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
         return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + _unless(t, neighbours) + "()"
+
+
+def _by_case(heads: Iterable[str]) -> list[str]:
+    """First those of one case: where `[eE]` came before `e`, a name in any case would be found in a token's prefix."""
+    return sorted(heads, key=lambda head: head.startswith("["))
 
 
 def _unless(t: Trigger, neighbours: list[Trigger]) -> str:

@@ -16,7 +16,7 @@ from openprogram.pipeline.redaction.scope import ObjectScope, Place, list_scope
 __all__ = ["REDACTION_VERSION", "Redacted", "redact", "remove_secret_values"]
 
 #: Raised with every change of what is removed: replay then runs today's rules over an older recording too.
-REDACTION_VERSION: Final = 2
+REDACTION_VERSION: Final = 3
 
 _CALL_TYPES: Final = frozenset({"toolCall", "tool_call", "tool_use", "function_call", "toolcall_start"})
 #: The ends of the types of a vendor's own calls: `server_tool_use`, `web_search_call`.

@@ -589,3 +589,28 @@ def test_a_token_needs_no_blank_behind_a_letter_that_no_token_has(text: str, pre
     token = prefix + ("Q7XN4TPLKD29RZ5H" if prefix == "AKIA" else _MADE_UP["<R>"])
     clean = remove_secret_values(text.replace("<T>", token))
     assert (SECRET_PLACEHOLDER in str(clean), token in str(clean)) == (True, False)
+
+
+_TOKENS = ["ghp_", "sk-ant-api03-", "Bearer "]
+_SHORT_NAMES = ["psk=", "pw: ", "session_key: ", "jwt="]
+
+
+@pytest.mark.parametrize(
+    ("lead", "names"),
+    [
+        *((lead, _TOKENS + _SHORT_NAMES) for lead in ["line\\n", "\\\\n", "a\\t", "\\u0022", "\\x22", "%22", "%0A"]),
+        *((lead, _TOKENS) for lead in ["%2522", "\\x1b[1m", "\\u001b[33m", "\\033[0m"]),
+    ],
+)
+def test_an_escape_before_a_token_or_a_name_is_no_part_of_it(lead: str, names: list[str]) -> None:
+    """A line of a text in JSON begins behind the letter `n`."""
+    for name in names:
+        clean = remove_secret_values(lead + name + _MADE_UP["<R>"])
+        assert clean in (lead + SECRET_PLACEHOLDER, lead + name + SECRET_PLACEHOLDER)
+
+
+@pytest.mark.parametrize(
+    "text", ["C:\\nsk-1\\tghp_x", "\\npage token: 12", "%desk-42", "\\task-1234567890abc", "\\nkeys=1"]
+)
+def test_an_escape_alone_makes_no_token(text: str) -> None:
+    assert remove_secret_values(text) == text

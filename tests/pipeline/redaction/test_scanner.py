@@ -207,8 +207,9 @@ def test_no_rule_looks_at_the_text_to_its_end() -> None:
     assert unbounded == _FOR_SHORT_TEXTS | _FOR_A_REST
 
 
-#: What `Reader.run` takes: one class of characters, repeated.
-_ONE_RUN = re.compile(r"(?:\[(?:\\.|[^\]\\])*\]|\(\?:\[ \\t\]\|%20\))\*")
+#: What `Reader.run` takes: one class of characters, or some, repeated.
+_CLASS = r"\[(?:\\.|[^\]\\])*\]"
+_ONE_RUN = re.compile(rf"(?:{_CLASS}|\(\?:{_CLASS}(?:\|{_CLASS})+\)|\(\?:\[ \\t\]\|%20\))\*")
 
 
 @pytest.mark.parametrize("unit", _REPEATED)
