@@ -169,13 +169,16 @@ def _calls_differ(count: JsonValue | Absent, index: JsonValue | Absent) -> tuple
 
 
 class UnconsumedCalls(ReplayMismatch):
-    """The run made fewer calls than were recorded. `call_count`: recorded, `consumed`: asked for."""
+    """The run made fewer calls than were recorded. `call_count`: recorded, `consumed`: asked for. `cause`: as above."""
 
-    def __init__(self, *, call_count: int, consumed: int) -> None:
-        super().__init__(call_index=consumed, field_path="call_index", recorded=call_count, incoming=consumed)
+    def __init__(self, *, call_count: int, consumed: int, cause: str | None = None) -> None:
+        super().__init__(
+            call_index=consumed, field_path="call_index", recorded=call_count, incoming=consumed, cause=cause
+        )
         asked = f"{consumed} {'was' if consumed == 1 else 'were'} asked for"
-        self.args = (f"replay incomplete: {calls_were_recorded(call_count)}, {asked}",)
-        self._data = {"call_count": call_count, "consumed": consumed}
+        told = "" if cause is None else f"\ncause: {cause}"
+        self.args = (f"replay incomplete: {calls_were_recorded(call_count)}, {asked}{told}",)
+        self._data = {"call_count": call_count, "consumed": consumed, "cause": cause}
         self.call_count, self.consumed = call_count, consumed
 
 

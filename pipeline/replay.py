@@ -20,8 +20,10 @@ from openprogram.pipeline.log.reader import Recording
 from openprogram.pipeline.log.source import recording_name
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.bindings import Binding
+from openprogram.pipeline.matching.content import Form
 from openprogram.pipeline.matching.matcher import Answered, PolicyMatcher
 from openprogram.pipeline.matching.policy import MatchingPolicy
+from openprogram.pipeline.matching.second_run import why_unused
 from openprogram.pipeline.matching.spelling import in_python, in_toml
 from openprogram.pipeline.recorded_lines import ExpectedLine, RecordedLines
 from openprogram.pipeline.recorded_requests import RecordedRequests
@@ -71,10 +73,11 @@ class Replayer(Generic[T]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.recording = recording
-        self.verdict = Verdict(recording.call_count, recording.policy)
         self._requests, self._events = requests, events
         self._lines = RecordedLines(recording)
         self._recorded = RecordedRequests(recording, requests)
+        form = Form(rules, recording.policy.rules())
+        self.verdict = Verdict(recording.call_count, recording.policy, partial(why_unused, self._recorded, form))
         self._rules, self._find_cause, self._clock = rules, find_cause, clock
         self._memo = PartMemo()
         self._next_call_index = 0

@@ -2,7 +2,7 @@
 
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -41,12 +41,18 @@ class ReplayedCall:
 class Verdict:
     """The verdict over one ReplayProvider's calls, kept as they come. Safe to read from any thread.
 
-    `call_count`: recorded calls. `policy`: how they are matched. It stays failed once a call was not answered,
-    whatever is served afterwards.
+    `call_count`: recorded calls. `policy`: how they are matched. `why_unused(calls)`: a sentence on why these recorded
+    calls may be left over, or None; asked when that is told. It stays failed once a call was not answered, whatever is
+    served afterwards.
     """
 
-    def __init__(self, call_count: int, policy: MatchingPolicy = EXACT) -> None:
-        self.call_count, self.policy = call_count, policy
+    def __init__(
+        self,
+        call_count: int,
+        policy: MatchingPolicy = EXACT,
+        why_unused: Callable[[Sequence[int]], str | None] = lambda _: None,
+    ) -> None:
+        self.call_count, self.policy, self._why_unused = call_count, policy, why_unused
         self._bindings: list[Binding] = []
         self._calls: list[ReplayedCall] = []
         self._lock = threading.Lock()
@@ -131,7 +137,9 @@ class Verdict:
         if (failure := self.first_failure) is not None:
             raise copy.copy(failure)
         if self.consumed < self.call_count:
-            raise UnconsumedCalls(call_count=self.call_count, consumed=self.consumed)
+            raise UnconsumedCalls(
+                call_count=self.call_count, consumed=self.consumed, cause=self._why_unused(self.unused)
+            )
 
     def describe(self) -> str:
         """What happened to each call, a line each, the first failure in full."""
@@ -147,6 +155,8 @@ class Verdict:
         if unused:
             lines.append(f"recorded calls not used: {unused} of {self.call_count}")
         failure = self.first_failure
+        if unused and failure is None and (cause := self._why_unused(self.unused)) is not None:
+            lines.append(f"cause: {cause}")
         if failure is not None:
             lines.append(str(failure))
         word = "failed" if failure is not None else "incomplete" if unused else "matched"

@@ -322,7 +322,7 @@ async def test_a_call_too_many_for_a_recording_of_one_call_says_so_in_the_singul
 
 
 async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
-    path = await _recorded(tmp_path / "run.jsonl", CONTEXT, CONTEXT, CONTEXT)
+    path = await _recorded(tmp_path / "run.jsonl", CONTEXT, text_context("more"), text_context("and more"))
     with ReplayProvider(path) as provider:
         await provider.stream(MODEL, CONTEXT)
         assert not provider.verdict.failed
@@ -335,8 +335,8 @@ async def test_calls_that_are_left_over_are_reported(tmp_path: Path) -> None:
             "call 0: served",
             "recorded calls not used: 2 of 3",
         ]
-        await provider.stream(MODEL, CONTEXT)
-        await provider.stream(MODEL, CONTEXT)
+        await provider.stream(MODEL, text_context("more"))
+        await provider.stream(MODEL, text_context("and more"))
         provider.assert_consumed()
         assert provider.verdict.describe().startswith("replay matched\n")
 
@@ -462,13 +462,68 @@ async def test_an_unknown_event_type_is_refused_before_any_event_is_served(tmp_p
         ReplayProvider(path)
 
 
+# ---- calls left over
+
+
+async def _left_over(path: Path, *contexts: Context) -> tuple[str | None, str]:
+    """Replay these and no more: the cause that `assert_consumed` names, and what the verdict says."""
+    with ReplayProvider(path) as provider:
+        for context in contexts:
+            await provider.stream(MODEL, context)
+        with pytest.raises(UnconsumedCalls) as failure:
+            provider.assert_consumed()
+        assert str(failure.value).count("cause: ") == provider.verdict.describe().count("cause: ")
+        return failure.value.cause, str(failure.value)
+
+
+@pytest.mark.parametrize("policy", [{}, {"match": "content"}, {"volatile": ["uuid"]}], ids=str)
+async def test_a_second_run_that_was_recorded_into_the_same_file_is_named(
+    tmp_path: Path, policy: dict[str, Any]
+) -> None:
+    """Values that differ in every run, and timestamps, are no reason to miss it."""
+    path, ids = tmp_path / "run.jsonl", ["0b6dbb64-7a2b-4d1f-8f2f-0d6c1c2f8a11", "5f0c7a54-95a1-4be1-a8ab-0c9e8d1e7b22"]
+    questions = [f"look up {ids[number] if 'volatile' in policy else 'it'}" for number in range(2)]
+    for question in questions:
+        recorder = RecordingProvider(ScriptedProvider(["one", "two"]), path, **policy)
+        await recorder.stream(MODEL, text_context(question))
+        await recorder.stream(MODEL, text_context("more"))
+        recorder.close()
+    cause, told = await _left_over(path, text_context(questions[0]), text_context("more"))
+    assert cause is not None
+    assert "call 2 asks what call 0 asked" in cause
+    assert told == f"replay incomplete: 4 calls were recorded, 2 were asked for\ncause: {cause}"
+
+
+async def test_calls_left_over_of_one_run_have_no_such_cause(tmp_path: Path) -> None:
+    """One that goes on, one that asks the same again and again, one of which nothing was asked for."""
+    words = {
+        "goes on": (["a", "b", "c"], 2),
+        "asks the same again": (["a", "a", "a"], 2),
+        "ends in a question of its middle": (["a", "b", "b"], 2),
+        "was not begun": (["a", "a"], 0),
+    }
+    for name, (questions, asked) in words.items():
+        contexts = [text_context(question) for question in questions]
+        path = await _recorded(tmp_path / f"{name}.jsonl", *contexts)
+        assert (name, (await _left_over(path, *contexts[:asked]))[0]) == (name, None)
+
+
+async def test_of_a_closed_recording_it_is_told_without_a_cause(tmp_path: Path) -> None:
+    path = await _recorded(tmp_path / "run.jsonl", CONTEXT, CONTEXT)
+    with ReplayProvider(path) as provider:
+        await provider.stream(MODEL, CONTEXT)
+    with pytest.raises(UnconsumedCalls) as failure:
+        provider.assert_consumed()
+    assert failure.value.cause is None
+
+
 # ---- errors as values
 
 ERRORS: list[PipelineError] = [
     ReplayMismatch(
         call_index=1, field_path="a", recorded=ABSENT, incoming=[1], event_index=2, cause="c", next_step="next"
     ),
-    UnconsumedCalls(call_count=3, consumed=1),
+    UnconsumedCalls(call_count=3, consumed=1, cause="c"),
     RecordedCallError(call_index=0, outcome="error", error_type="ValueError", error_message="m"),
     RecordingFileError(path=Path("a"), reason="r", line_number=1, call_index=0, next_step="next"),
     RecordingValueError(field_path="a", reason="NaN"),
