@@ -22,8 +22,8 @@ def _group() -> None:
 @app.command()
 def explain(
     path: Annotated[Path, typer.Argument(metavar="FOLDER", help="A scenario's folder.", exists=True, file_okay=False)],
-    tool: Annotated[str | None, typer.Argument(metavar="[TOOL]", help="With ARGUMENTS: a call to look up.")] = None,
-    arguments: Annotated[str | None, typer.Argument(metavar="[ARGUMENTS]", help="As a JSON object.")] = None,
+    tool: Annotated[str | None, typer.Argument(metavar="TOOL", help="With ARGUMENTS: a call to look up.")] = None,
+    arguments: Annotated[str | None, typer.Argument(metavar="ARGUMENTS", help="As a JSON object.")] = None,
     journal: Annotated[Path | None, typer.Option("--journal", help="Of a run, with --call.", exists=True)] = None,
     call: Annotated[int | None, typer.Option("--call", min=0, help="Which tool call of that run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
@@ -58,11 +58,32 @@ def explain(
     if as_json:
         print_json(answer)
     else:
-        print_line(f"{answer['outcome']}: {tool} {json.dumps(answer['key'])}")
-        for sentence in answer["explanations"]:
-            print_line(f"  {sentence}")
+        others = {"an operation": folder.scenario.operations, "a pure tool": folder.scenario.pure}
+        asked = next((f"; {kind} answers it" for kind, tools in others.items() if tool in tools), "")
+        _show(answer, none=f"the scenario has no fixture of {tool}{asked}")
     if answer["outcome"] != "found":
         raise typer.Exit(1)
+
+
+def _show(answer: dict[str, Any], none: str) -> None:
+    """The outcome as a sentence, what each fixture has to do with it, and what one for this call has to say.
+
+    `none`: the sentence where the tool has no fixture.
+    """
+    key = answer["key"]
+    call = f"{key['tool']} {json.dumps(key['arguments'], ensure_ascii=False)}"
+    match answer["outcome"]:
+        case "found":
+            print_line(f"found: {answer['fixtures'][0]} answers {call}")
+        case "ambiguous":
+            print_line(f"ambiguous: {len(answer['fixtures'])} fixtures would answer {call}, so none does")
+        case _:
+            print_line(f"missing: no fixture answers {call}")
+    for sentence in answer["explanations"] or [none]:
+        print_line(f"  {sentence}")
+    parts = ("scenario_version", "namespace", "contract_revision", "reads", "occurrence")
+    wanted = ", ".join(f"{part} {json.dumps(key[part])}" for part in parts if key[part] is not None)
+    print_line(f"the key of the call: tool and arguments, {wanted}")
 
 
 def _object(text: str) -> dict[str, Any]:

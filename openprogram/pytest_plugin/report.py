@@ -73,6 +73,10 @@ def describe_attempts(item: pytest.Item, attempts: Sequence[Attempt]) -> str:
         lines.append(f"it tried to {attempt.what}")
         if attempt.places:
             lines.append(show_places(attempt.places, item.config.rootpath))
+    if any(attempt.what.startswith(("connect to", "look up")) for attempt in attempts):
+        lines.append(
+            "if that is a vendor's SDK: a recording answers calls that are made through openprogram.providers alone"
+        )
     return "\n".join(lines)
 
 

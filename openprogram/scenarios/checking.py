@@ -1,5 +1,6 @@
 """What is wrong with a scenario beyond its files being readable: parts that don't fit together."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -115,7 +116,8 @@ def _pins(folder: ScenarioFolder) -> Iterator[Finding]:
     pins = read_pins(folder.path / "contracts" / "pins.json")
     for name, contract in folder.scenario.contracts.items():
         if contract.revision not in pins.get(name, {}):
-            text = f"revision {contract.revision} of {name} is not pinned: openprogram scenarios check FOLDER --pin"
+            command = f"openprogram scenarios check {shlex.quote(str(folder.path))} --pin"
+            text = f"revision {contract.revision} of {name} is not pinned yet: {command}"
             yield Finding("contracts/pins.json", text, serious=False)
 
 

@@ -118,7 +118,7 @@ def check(
     else:
         for one in findings:
             print_line(f"{one.where}: {one.what}{'' if one.serious else ' (a note)'}")
-        if not findings:
+        if not any(one.serious for one in findings):
             note("All of it fits together.")
     if any(one.serious for one in findings):
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shlex
 import shutil
 import signal
 import xml.etree.ElementTree as ElementTree
@@ -408,6 +409,37 @@ def test_explain_says_which_fixture_answers_or_why_none_does(command: Command, f
     missing = command("fixtures", "explain", str(first), "get_order", '{"id": "18"}')
     assert missing.code == 1
     assert "arguments.id of the call is '18', the fixture wants '17'" in missing.out
+
+
+@pytest.mark.parametrize(
+    ("tool", "says"),
+    [
+        ("get_order", 'found: order-17-open answers get_order {"id": "17"}\n  order-17-open: everything is equal\n'),
+        (
+            "cancel_order",
+            'missing: no fixture answers cancel_order {"id": "17"}\n'
+            "  the scenario has no fixture of cancel_order; an operation answers it\n",
+        ),
+    ],
+)
+def test_explain_is_a_sentence_and_the_parts_of_the_key(command: Command, first: Path, tool: str, says: str) -> None:
+    key = 'scenario_version "1", namespace "default", contract_revision "1", reads {"orders/17": 1}\n'
+    shown = command("fixtures", "explain", str(first), tool, '{"id": "17"}').out
+    assert shown == f"{says}the key of the call: tool and arguments, {key}"
+
+
+def test_a_new_scenario_fits_together_and_its_note_names_the_command_that_ends_it(
+    command: Command, first: Path
+) -> None:
+    finished = command.done("scenarios", "check", str(first))
+    assert finished.err == "All of it fits together.\n"
+    notes = finished.out.splitlines()
+    assert len(notes) == 2
+    for noted in notes:
+        told = noted.partition("pinned yet: openprogram ")[2].removesuffix(" (a note)")
+        assert shlex.split(told) == ["scenarios", "check", str(first), "--pin"]
+    command.done("scenarios", "check", str(first), "--pin")
+    assert command.done("scenarios", "check", str(first)).out == ""
 
 
 def test_explain_looks_at_a_call_of_a_run_in_the_world_as_it_was(command: Command, first: Path, tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def test_an_attempt_that_the_code_under_test_swallows_fails_the_replayed_test_an
     assert finished.outcomes == {"failed": 3, "passed": 1}, finished
     assert finished.text.count("it tried to connect to 192.0.2.1:443\n  test_a.py:") == 2
     assert "it tried to call 'anthropic-messages' past its recording\n  test_a.py:" in finished.text
+    assert finished.text.count("if that is a vendor's SDK: a recording answers calls that are made through") == 2
     assert "assert (1 + 1) == 3" in finished.text
 
 
