@@ -8,6 +8,7 @@ from openprogram.pipeline.redaction.judge import Proof, is_secret_value
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import Rule, trigger
 from openprogram.pipeline.redaction.spans import Span, rest_of
+from openprogram.pipeline.redaction.words import any_of
 
 __all__ = ["ENCODED_RULES", "MAX_ENCODED", "REST_OF_BASE64", "tells_a_secret"]
 
@@ -16,26 +17,12 @@ MAX_ENCODED: Final = 512
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*")
 REST_OF_BASE64: Final = rest_of(re.compile(r"[A-Za-z0-9+/=_-]*"))
 _SEPARATOR: Final = re.compile(r"[\s\"'`:=>)(,-]*")
-#: Letters that are another one in lower or upper case, as `re.IGNORECASE` has it.
-_TWINS: Final = {"s": "ſ", "k": "\u212a", "i": "İı"}
 _NAMES: Final = (
     "pass password passwd passphrase secret token apikey api_key api-key api_-key accesskey access_key access-key"
     " access_-key privatekey private_key private-key private_-key pwd auth"
 ).split()
-
-
-def _named() -> str:
-    """A name, a separator and a value. Without the flag for any case, which would look at every character."""
-    rows: dict[str, list[str]] = {}
-    for name in sorted(_NAMES, reverse=True):
-        rest = "".join(f"[{c}{c.upper()}{_TWINS.get(c, '')}]" if c.isalpha() else c for c in name[1:])
-        for initial in (name[0], name[0].upper(), *_TWINS.get(name[0], "")):
-            rows.setdefault(initial, []).append(rest)
-    names = [f"{initial}(?:{'|'.join(rests)})" for initial, rests in rows.items()]
-    return rf"""(?:{"|".join(names)})["']?\s{{0,4}}[:=]\s{{0,4}}["']?([^\s"',;&}}]{{6,64}})"""
-
-
-_NAMED: Final = re.compile(_named())
+#: A name, a separator and a value.
+_NAMED: Final = re.compile(rf"""{any_of(_NAMES)}["']?\s{{0,4}}[:=]\s{{0,4}}["']?([^\s"',;&}}]{{6,64}})""")
 _USERINFO: Final = re.compile(r"://[^\s/:@]{0,64}:[^\s/@]{3,128}@|BEGIN [A-Z ]{0,16}PRIVATE KEY")
 
 

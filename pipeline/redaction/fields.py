@@ -32,6 +32,7 @@ from openprogram.pipeline.redaction.values import (
     read_value,
     style_of,
 )
+from openprogram.pipeline.redaction.words import any_of
 
 __all__ = ["FIELD_RULES"]
 
@@ -70,6 +71,8 @@ _NAMES: Final = "token secret pass pw key cookie auth credential jwt psk sig".sp
 _REST_OF_NAME: Final = r"(?!(?<=[kK][eE][yY])-)[A-Za-z0-9_-]{0,40}+"  # but a Mailgun key begins with `key-`
 #: With which no gap begins, and no quoted value.
 _NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&*bBrRuUfF@$A-Za-z0-9_-]"""
+#: With which a name goes on that is longer than any, and no value that stands in quotes.
+_TOO_LONG: Final = r"""[AC-EG-QSTV-Zac-eg-qstv-z0-9_-]|[bBrRuUfF][^"']"""
 #: A word in small letters, or a short one: it passes for a secret nowhere but in a URL or in quotes.
 _DULL_WORD: Final = (
     r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)"
@@ -84,17 +87,19 @@ _NO_VALUE: Final = rf"={{2,3}}[AC-EG-QSTV-Zac-eg-qstv-z0-9]|= ?{_NO_START}"
 
 
 def _unless(name: str) -> str:
-    """Behind `name`: the word goes on, or the name ends and nothing that leads to a value follows."""
+    """Behind `name`: the word goes on, or for too long, or the name ends and nothing that leads to a value follows."""
     no_value = _NO_VALUE if name == "cookie" else rf"{_NO_VALUE}|: ?{_NO_START}"
-    return ("" if name[0] in "pacs" else "[A-Za-z]|") + rf"{_REST_OF_NAME}(?:{_NO_GAP}|{no_value})"
+    return ("" if name[0] in "pacs" else "[A-Za-z]|") + rf"{_REST_OF_NAME}(?:{_NO_GAP}|{_TOO_LONG}|{no_value})"
 
 
 def _dull() -> str:
     """Behind a name, a word that is none of a secret and leads to none, or words that lead on, but to such a word."""
-    leading = "|".join(sorted(word for word in LEADING_WORDS if word.isascii()))
-    end, leads = r"[ ,;\n)<>]", rf"(?:{leading}|{'|'.join(sorted(SCHEMES))})"
-    in_prose = rf" (?!(?i:{leading})[:=]*+{end}){_DULL_WORD}|(?= (?:{leading})(?: [^=]|\n)){DULL_PROSE.pattern}"
-    return rf"(?:{in_prose}|(?:: ?|=| \| )(?!(?i:{leads}){end}){_DULL_WORD})"
+    words, end = {word for word in LEADING_WORDS if word.isascii()}, r"[ ,;\n)<>]"
+    leading, leads = any_of(words), any_of(words | SCHEMES)
+    in_prose = (
+        rf" (?!{leading}[:=]*+{end}){_DULL_WORD}|(?= (?:{'|'.join(sorted(words))})(?: [^=]|\n)){DULL_PROSE.pattern}"
+    )
+    return rf"(?:{in_prose}|(?:: ?+|=| \| )(?!{leads}{end}){_DULL_WORD})"
 
 
 #: Behind a name where it ends, what `_read_named` finds nothing in, as it would find out slowly.
@@ -113,8 +118,8 @@ def _passed() -> str:
     no_table = rf"[,;](?:{header}{{0,79}}+[^\w ,;\t.\r\n-]|{header}{{79}}[^\r\n])"
     stops = r"""\s"'`<>&;,|)}{\]\[\\"""
     first, more = rf"[^{stops}(:=%：", rf"[^{stops}"  # of a value in no quotes, behind a gap
-    no_scheme = rf"(?!(?i:{'|'.join(sorted(SCHEMES))})[ \t])"
-    short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{no_scheme}{first}]{more}]{{0,4}}+(?:[\r\n]|[,;)}}<>]{SOON_BLANK})"
+    no_scheme = rf"(?!{any_of(SCHEMES)}[ \t])"
+    short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{first}]{more}]{{0,4}}+(?:[\r\n]|[,;)}}<>]{SOON_BLANK})"
     cell = r"[^,;\t\r\n|\[]"
     no_word = r"(?![vVcCsSbBrRuUfF@$])"
     below = rf"\r?\n[ \t]{{0,8}}+{no_word}{no_scheme}(?={first}]){cell}{{1,5}}+(?:[,;\t]{cell}{{0,4}}+)?[\r\n]"

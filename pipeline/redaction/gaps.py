@@ -23,10 +23,9 @@ _LIMIT: Final = 48
 #: By its first character, how long a part of a gap may be that isn't known from that alone: an encoded character, with
 #: three rounds of percent encoding, or the end of bold letters and a character behind it.
 _WIDTHS: Final = {"%": 10, "&": 10, "*": 3}
-_PLAIN: Final = frozenset(" :=")
-#: What begins a value, and no gap.
-_VALUE_MARKS: Final = frozenset("?/$+-_.~#@!{<")
 _PREFIXES: Final = frozenset("bBrRuUfF@$")
+#: By far the most common gaps, and then what begins a value.
+_PLAIN: Final = re.compile(r"""([ =]|: ?)(?=[^\W_bBrRuUfF]|[?/+_.~#!{<-]|[bBrRuUfF@$][^"'])""")
 
 
 class Gap(NamedTuple):
@@ -56,15 +55,9 @@ def read_gap(reader: Reader, index: int) -> Gap | None:
 
     Sets `hold` to its end: only what follows may be a secret.
     """
-    if reader.text[index : index + 1] in _PLAIN and index + 2 < reader.end:
-        # by far the most common gaps, one character and then a plain value; the general way gives the same
-        after = reader.text[index + 1]
-        if (after.isalnum() or after in _VALUE_MARKS) and (
-            after not in _PREFIXES or reader.text[index + 2] not in "'\""
-        ):
-            reader.hold = index + 1
-            sep = reader.text[index]
-            return Gap(index + 1, sep, "", "" if sep == " " else sep, "", "", 0, encoded=False)
+    if plain := _PLAIN.match(reader.text, index):  # the general way gives the same
+        reader.hold = plain.end()
+        return Gap(plain.end(), plain[1], "", plain[1].strip(), "", "", 0, encoded=False)
     stop = index + _LIMIT
     match = _GAP.match(reader.text, index, stop)
     end = match.end() if match else index

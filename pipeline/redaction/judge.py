@@ -9,6 +9,8 @@ import re
 from enum import IntEnum
 from typing import Final
 
+from openprogram.pipeline.redaction.words import any_of
+
 __all__ = ["WINDOW", "Proof", "is_generated", "is_random", "is_secret_value", "is_stand_in"]
 
 #: Characters of a value that decide. A longer value is judged by them, so nothing waits for its end.
@@ -30,14 +32,21 @@ class Proof(IntEnum):
     ALONE = 4
 
 
+#: Words that a stand-in begins with, and words behind which a path or a name stands.
+_FOR_EXAMPLE: Final = any_of("your some example dummy fake sample insert enter replace todo fixme".split())
+_MINE: Final = any_of("my the a an any put".split())
+_ELSEWHERE: Final = any_of(
+    "op vault arn file http https env ssm secret secrets keyring keychain projects alias urn".split()
+)
 _STAND_IN: Final = re.compile(
-    r"""(?ix) [<$%{*…@] | \#[0-9a-f]{3,8}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{ | enc\[ | !!?\w | &\w+$ | \\ | -+$ | =
-    | \S{0,24}%[sr(] | __\w+__$ | [\[({]{2} | \d\*[a-z(] | [^\[]{0,16}\[[^\]]{0,32}(?:a-z|0-9)
-    | (?:your|some|example|dummy|fake|sample|insert|enter|replace|todo|fixme)[-_ ]
-    | (?:my|the|a|an|any|put)[-_ ][a-z]+\d{0,2}(?:[-_ .,]|$) | (?-i:(?:[Yy]our|[Mm]y)[A-Z][a-z]{2})
-    | x{3,} | \S{0,24}(?:\*{3,}|\.{3}|…)
-    | (?:op|vault|arn|file|https?|env|ssm|secret|secrets|keyring|keychain|projects|alias|urn)[:/]
-    | [~.]{1,2}/ | /(?![A-Za-z0-9+/]{15,}={0,2}$) | \.[a-z_]+(?:\d[a-z_]+)*$
+    rf"""(?ix) [<$%{{*…@] |\#[0-9a-f]{{3,8}}$ | \(\? | \[[\w -]*\] | \.\.\. | \#\{{ | enc\[ | !!?\w | &\w+$ | \\ | -+$
+    | =
+    | \S{{0,24}}%[sr(] | __\w+__$ | [\[({{]{{2}} | \d\*[a-z(] | [^\[]{{0,16}}\[[^\]]{{0,32}}(?:a-z|0-9)
+    | (?-i:{_FOR_EXAMPLE})[-_ ]
+    | (?-i:{_MINE})[-_ ][a-z]+\d{{0,2}}(?:[-_ .,]|$) | (?-i:(?:[Yy]our|[Mm]y)[A-Z][a-z]{{2}})
+    | x{{3,}} | \S{{0,24}}(?:\*{{3}}|\.{{3}}|…)
+    | (?-i:{_ELSEWHERE})[:/]
+    | [~.]{{1,2}}/ | /(?![A-Za-z0-9+/]{{15,}}={{0,2}}$) | \.[a-z_]+(?:\d[a-z_]+)*$
     """
 )
 #: Begins like a path, and may be base64: one in sixty-four such secrets does.
@@ -51,14 +60,14 @@ _WORDS_WITHOUT_SECRET: Final = frozenset(
     x-oauth-basic keep file env plain api jwt oauth oauth2 saml ldap ntlm digest negotiate""".split()
 )
 _JOINTS: Final = re.compile(r"[-_]")
-_ALGORITHM: Final = re.compile(
-    r"(?i)(?:sha|md|aes|rsa|hs|rs|es|ps|utf|base|argon|bcrypt|pbkdf|scrypt|ed|p|x|mt|oauth|curve|secp|int|uint|float|v|http"
-    r"|level|ipv|key|token|password|secret|arg|param|var|field|col|line|page|step|test|user|part|item|foo|bar)"
-    r"[-_]?\d{1,5}(?:[-_a-z]{0,3}|-[a-z]+)"
+_HASHES: Final = any_of(
+    """sha md aes rsa hs rs es ps utf base argon bcrypt pbkdf scrypt ed p x mt oauth curve secp int uint float v http
+    level ipv key token password secret arg param var field col line page step test user part item foo bar""".split()
 )
+_ALGORITHM: Final = re.compile(rf"{_HASHES}[-_]?\d{{1,5}}(?i:[-_a-z]{{0,3}}|-[a-z]+)")
 _NUMBERISH: Final = re.compile(
     r"(?i)[-+]?[\d.,_:/-]++(?:e[-+]?\d+)?\s?(?:[kmgt]?i?b|ms|s|m|h|d|px|%|x|min|days?|hours?|years?|chars?)?|0x[0-9a-f]+[ul]{0,3}"
-    r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d+(?:\.\d+)+[-+.\w]{0,12}|\d+/\d+"
+    r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d++(?:\.\d+)+[-+.\w]{0,12}|\d++/\d+"
 )
 _DIGEST: Final = re.compile(r"(?i)(?:sha\d{1,3}|md5)[:=-]")
 _KIND_WORDS: Final = "Key Token Array String Secret Password Bytes Type Config".split()
@@ -67,19 +76,19 @@ _KINDS: Final = "|".join(rf"(?<=.{word})|(?<=.{word}V)(?=\d)" for word in _KIND_
 # In what follows, no run of characters can be split in two ways: a value made for that would be tried in all of them,
 # which takes hours for one of 64 letters.
 _CODE: Final = re.compile(
-    r"""(?x) [A-Za-z_][\w-]*(?:\??\.[A-Za-z_]\w*)+[;,)]*$     # self.token, mock.sentinel.token1
-    | [A-Za-z_][\w.]{0,60}[(\[<]                     # getenv(…), Optional[…]
+    r"""(?x) [A-Za-z_][\w-]*+(?:\??\.[A-Za-z_]\w*+)++[;,)]*+$   # self.token, mock.sentinel.token1
+    | [A-Za-z_][\w.]{0,60}+[(\[<]                    # getenv(…), Optional[…]
     | [A-Z_][A-Z0-9]*+_[A-Z0-9_]++$                     # API_KEY_2
-    | [a-z]+(?:_[a-z]+)+_?v?\d{0,2}$                       # token_v2
+    | [a-z]++(?:_[a-z]++)++_?v?\d{0,2}$                    # token_v2
     | [A-Z][A-Za-z]*+(?:\d++[A-Z][A-Za-z]*+)?(?:"""
     + _KINDS
     + r""")\d?[?;]?$   # RSAPrivateKeyV2
-    | [A-Za-z][A-Za-z_-]{0,30}[:=]$
-    | [A-Z]{2,6}-\d{1,3}$ | [\w-]+[ ][\w-]+=$                  # PKCS-12, GoogleLogin Auth=
-    | \w*_(?:token|key|secret|password|passwd|value)s?$ | [a-z]+(?:-[a-z]+)*/[a-z]+$
-    | [a-z][\w.]*(?:\$\w+){2}                              # module$exports$parts
-    | x-[a-z]+(?:-[a-z]+)*\d{0,3}$                          # x-amz-content-sha256
-    | (?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}$ """
+    | [A-Za-z][A-Za-z_-]{0,30}+[:=]$
+    | [A-Z]{2,6}-\d{1,3}$ | [\w-]++[ ][\w-]++=$                # PKCS-12, GoogleLogin Auth=
+    | \w*_(?:token|key|secret|password|passwd|value)s?$ | [a-z]++(?:-[a-z]++)*+/[a-z]++$
+    | [a-z][\w.]*+(?:\$\w++){2}                            # module$exports$parts
+    | x-[a-z]++(?:-[a-z]++)*+\d{0,3}$                        # x-amz-content-sha256
+    | (?:localhost|[a-z0-9-]++(?:\.[a-z0-9-]++)++):\d{2,5}$ """
 )
 #: A class whose name has numbers in it, maybe of a module: mlkem.MLKEM768PrivateKey.
 _CLASS: Final = re.compile(rf"(?:[A-Za-z_]\w*\.)*+[A-Z][A-Za-z]*+(?:\d++[A-Z][A-Za-z]*+){{1,3}}(?:{_KINDS})[?;,]?")
@@ -137,11 +146,17 @@ def is_generated(value: str, *, digit: bool = True) -> bool:
     Such a one may begin like a variable or a call, `$x1(Y…`, and isn't taken for that. `digit`: one must be in it.
     """
     return (
-        _GENERATED.fullmatch(value) is not None
+        _has_both_cases(value)
+        and _GENERATED.fullmatch(value) is not None
         and (not digit or _HAS_DIGIT.search(value) is not None)
         and _WRITTEN.search(value) is None
         and 2 * len(_KINDS_OF_CHARACTERS.findall(value)) > len(value)
     )
+
+
+def _has_both_cases(value: str) -> bool:
+    """Whether `value` may have letters of both cases: what is surely without them is told before an expression is."""
+    return not (value.islower() or value.isupper())
 
 
 #: Values seen before that are no secrets: the same stand-ins, types and words come again and again.
@@ -180,7 +195,7 @@ def _looks_secret(value: str, proof: Proof) -> bool:
         return False
     digit, letter = _HAS_DIGIT.search(value) is not None, _HAS_LETTER.search(value) is not None
     if proof is Proof.ALONE:
-        return digit and (
+        return (digit and _has_both_cases(value)) and (
             _STRONG.fullmatch(value) is not None or (_MIXED.search(value) is not None and is_random(value))
         )
     if proof is Proof.NAMED:
