@@ -70,6 +70,8 @@ def _show(answer: dict[str, Any], none: str) -> None:
 
     `none`: the sentence where the tool has no fixture.
     """
+    from openprogram.fixtures.key import in_words
+
     key = answer["key"]
     call = f"{key['tool']} {json.dumps(key['arguments'], ensure_ascii=False)}"
     match answer["outcome"]:
@@ -81,9 +83,7 @@ def _show(answer: dict[str, Any], none: str) -> None:
             print_line(f"missing: no fixture answers {call}")
     for sentence in answer["explanations"] or [none]:
         print_line(f"  {sentence}")
-    parts = ("scenario_version", "namespace", "contract_revision", "reads", "occurrence")
-    wanted = ", ".join(f"{part} {json.dumps(key[part])}" for part in parts if key[part] is not None)
-    print_line(f"the key of the call: tool and arguments, {wanted}")
+    print_line(f"a fixture for it has: {in_words(key)}")
 
 
 def _object(text: str) -> dict[str, Any]:

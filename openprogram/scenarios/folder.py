@@ -55,6 +55,10 @@ def load_scenario(path: Path) -> ScenarioFolder:
 
     Raises ScenarioError: a file is missing or can't be used. ContractChanged: a contract differs from its pin.
     """
+    if _is_missing(path / SCENARIO_FILE):
+        missing = ScenarioError(path=path / SCENARIO_FILE, reason="this folder has no such file, so it is no scenario")
+        missing.add_note("Make a scenario: openprogram scenarios new NAME")
+        raise missing
     settings = _settings(path / SCENARIO_FILE)
     operations = _module(path / "operations.py")
     contracts = _contracts(path, settings, operations)
@@ -82,6 +86,16 @@ def load_scenario(path: Path) -> ScenarioFolder:
     )
     fixtures = FixtureRegistry(_fixtures(path / "fixtures"))
     return ScenarioFolder(path, settings, scenario, fixtures, _module(path / "expectations.py"))
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass  # reading it says what is wrong
+    return False
 
 
 def _settings(path: Path) -> ScenarioSettings:

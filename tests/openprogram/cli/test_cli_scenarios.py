@@ -425,7 +425,26 @@ def test_explain_says_which_fixture_answers_or_why_none_does(command: Command, f
 def test_explain_is_a_sentence_and_the_parts_of_the_key(command: Command, first: Path, tool: str, says: str) -> None:
     key = 'scenario_version "1", namespace "default", contract_revision "1", reads {"orders/17": 1}\n'
     shown = command("fixtures", "explain", str(first), tool, '{"id": "17"}').out
-    assert shown == f"{says}the key of the call: tool and arguments, {key}"
+    assert shown == f'{says}a fixture for it has: tool "{tool}", arguments {{"id": "17"}}, {key}'
+
+
+def test_a_call_without_a_fixture_says_what_one_would_have(command: Command, first: Path) -> None:
+    changed(first, '"id": "17"', '"id": "18"', "script.json")
+    stopped = command("scenarios", "replay", str(first))
+    explained = command("fixtures", "explain", str(first), "get_order", '{"id": "18"}').out.splitlines()[-1]
+    assert stopped.code == 3
+    assert explained.startswith('a fixture for it has: tool "get_order", arguments {"id": "18"}, ')
+    assert f"A fixture has: {explained.removeprefix('a fixture for it has: ')}\n" in stopped.err
+
+
+def test_a_folder_without_a_scenario_says_how_to_make_one(command: Command, tmp_path: Path) -> None:
+    for name in ("check", "show", "replay"):
+        finished = command("scenarios", name, str(tmp_path))
+        assert finished.code == 1
+        assert finished.err == (
+            f"error: {tmp_path}/scenario.toml: this folder has no such file, so it is no scenario\n"
+            "Make a scenario: openprogram scenarios new NAME\n"
+        )
 
 
 def test_a_new_scenario_fits_together_and_its_note_names_the_command_that_ends_it(
