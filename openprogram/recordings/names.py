@@ -32,6 +32,7 @@ _SUFFIXES: Final = (SUFFIX, SUFFIX + COMPRESSED_SUFFIX)
 MAX_NAME_LENGTH: Final = 100  # with its suffix below the 255 bytes of every file system in use
 
 _ALLOWED: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_ELSEWHERE: Final = "Commands delete nothing elsewhere. Delete the file yourself if you don't need it."
 _LIST: Final = "`openprogram recordings list` shows what there is."
 #: Windows opens a device for these, whatever follows the first dot.
 _DEVICE: Final = re.compile(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
@@ -109,7 +110,7 @@ def find_recording(home: Home, given: str) -> Path:
         path = stored_path(Path(given).absolute())
         if not is_there(path):
             raise RecordingNotFound(f"{path}: no such file", next_step=advice_beside(given))
-        return path
+        return _no_folder(path)
     # By hand, a file may have come into the folder under a name that we wouldn't give: it counts all the same.
     managed = _find_named(home, _stored(home.recordings_folder / given).name)
     local = _stored(Path(given).absolute())
@@ -125,7 +126,7 @@ def find_recording(home: Home, given: str) -> Path:
             f"{given!r} is ambiguous: a recording in {home.recordings_folder} and a file in the current folder",
             next_step=f"Write ./{given} for the file, or {managed} for the recording.",
         )
-    return local
+    return _no_folder(local)
 
 
 def find_managed(home: Home, given: str) -> Path:
@@ -141,17 +142,17 @@ def find_managed(home: Home, given: str) -> Path:
         path = path.parent.resolve() / path.name
         if path.parent != home.recordings_folder.resolve() or recording_id(path) is None:
             raise RecordingRefused(
-                path=path,
-                reason=f"is not a recording in {home.recordings_folder}",
-                next_step="Commands delete nothing elsewhere. Delete the file yourself if you don't need it.",
+                path=path, reason=f"is not a recording in {home.recordings_folder}", next_step=_ELSEWHERE
             )
         path = home.recordings_folder / path.name
         found = path if is_there(path) else None
     else:
         found = _find_named(home, given)
     if found is None:
+        is_elsewhere = not _is_path(given) and is_there(Path(given))
         raise RecordingNotFound(
-            f"no recording {given!r} in {home.recordings_folder}", next_step=_advice(given, _managed_ids(home))
+            f"no recording {given!r} in {home.recordings_folder}",
+            next_step=_ELSEWHERE if is_elsewhere else _advice(given, _managed_ids(home)),
         )
     return found
 
@@ -159,6 +160,15 @@ def find_managed(home: Home, given: str) -> Path:
 def _stored(path: Path) -> Path:
     """As `stored_path`, where the name is that of a recording's file: `x.zst` is no form of the id `x`."""
     return path if recording_id(path) is None else stored_path(path)
+
+
+def _no_folder(path: Path) -> Path:
+    """`path`. Raises RecordingNotFound: it is a folder, in which recordings may be."""
+    if not path.is_dir() or path.is_symlink():
+        return path
+    names = _names_in(path)
+    inside = f"Name a file in it, such as {shlex.quote(str(path / names[0]))}." if names else None
+    raise RecordingNotFound(f"{path}: is a folder", next_step=inside)
 
 
 def advice_beside(given: str) -> str:

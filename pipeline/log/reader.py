@@ -316,13 +316,19 @@ def _next_step(path: Path, defect: LineDefect, *, has_header: bool) -> str | Non
 
 def parse_raw(raw: RawLine, check_event: CheckEvent) -> Line:
     """A scanned line as a value. Raises LineDefect: also for a line that is too long or has no end."""
-    if raw.too_long:
-        raise LineDefect(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
-    if raw.torn:
-        raise LineDefect("the last line is cut off: it has no line end")
-    if is_conflict_marker(raw.raw):
-        raise MergedRecordings(raw.number)
-    return parse_line(raw.raw, check_event)
+    try:
+        if raw.too_long:
+            raise LineDefect(f"the line is longer than {MAX_LINE_BYTES:,} bytes")
+        if raw.torn:
+            raise LineDefect("the last line is cut off: it has no line end")
+        if is_conflict_marker(raw.raw):
+            raise MergedRecordings(raw.number)
+        return parse_line(raw.raw, check_event)
+    except LineDefect as defect:
+        if raw.number == 1 and type(defect) is LineDefect and b'"format_version"' not in raw.raw:
+            # Most likely another file, whose first line may be fine as what it is.
+            raise LineDefect(f"{defect.reason}; a recording begins with a header line", defect.call_index) from None
+        raise
 
 
 def _first_line(line: Line) -> dict[str, Any]:

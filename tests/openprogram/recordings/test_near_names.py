@@ -55,6 +55,26 @@ def test_a_managed_recording_is_suggested_by_its_id_also_for_deleting(command: C
     assert "recordings list" in nothing
 
 
+def test_a_folder_is_answered_with_a_file_in_it(command: Command) -> None:
+    """Where one is asked for; `check` and `scan` take folders."""
+    path = write_recording(Path("recordings/lamp one.jsonl").absolute())
+    Path("empty").mkdir()
+    for given in ("recordings", "./recordings/", "."):
+        missed = command("recordings", "show", given)
+        assert (missed.code, ": is a folder\n" in missed.err) == (1, True)
+    missed = command("recordings", "show", "recordings")
+    assert shlex.split(missed.err.partition("such as ")[2])[0].removesuffix(".") == str(path)
+    assert command("recordings", "show", "./empty").err.endswith("empty: is a folder\n")
+
+
+def test_a_file_of_the_current_folder_is_not_deleted_and_the_error_says_so(command: Command) -> None:
+    write_recording(Path("lamp.jsonl"))
+    for given in ("lamp.jsonl", "./lamp.jsonl"):
+        refused = command("recordings", "delete", given, "--yes")
+        assert (refused.code, "Commands delete nothing elsewhere" in refused.err) == (1, True)
+    assert Path("lamp.jsonl").exists()
+
+
 def test_what_cannot_be_listed_is_no_other_error(command: Command) -> None:
     Path("file").touch()
     for given in ("none/coat.jsonl", "file/coat.jsonl"):

@@ -111,7 +111,7 @@ def test_the_damage_is_the_one_that_the_strict_reader_names(path: Path, lines: L
         (changed(6, end_line(0, 2), request_line(1)), 6, "call_end after the call_end"),
         (changed(6, {"type": "header", "format_version": 9}, request_line(1)), 6, "format_version 9; this release"),
         (changed(1), 1, "the first line is not a header"),
-        (changed(1, "noise\n"), 1, "not a JSON object"),
+        (changed(1, "noise\n"), 1, "not a JSON object; a recording begins with a header line"),
         ([*three_calls(), '{"type":"requ'], 14, "the last line is cut off: it has no line end"),
     ],
 )
