@@ -200,13 +200,13 @@ class ItemRun:
 
     def _what_explains(self) -> str | None:
         """What may lie behind a failure of the test's own, where its recording did nothing wrong."""
-        from openprogram.pytest_plugin.notes import failed_calls, removed_secrets
+        from openprogram.pytest_plugin.notes import failed_calls, recorded_failures, removed_secrets
 
         match self._running:
             case RecordItem() as record:
                 return failed_calls(record)
             case ReplayItem() as replay:
-                return removed_secrets(replay)
+                return "\n".join(filter(None, (recorded_failures(replay), removed_secrets(replay)))) or None
             case _:
                 return None
 

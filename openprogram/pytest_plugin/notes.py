@@ -9,7 +9,7 @@ from openprogram.pytest_plugin.record_item import RecordItem
 from openprogram.pytest_plugin.replay_item import ReplayItem
 from openprogram.recordings.description import CallContent, read_content
 
-__all__ = ["failed_calls", "removed_secrets"]
+__all__ = ["failed_calls", "recorded_failures", "removed_secrets"]
 
 
 def failed_calls(record: RecordItem) -> str | None:
@@ -18,6 +18,18 @@ def failed_calls(record: RecordItem) -> str | None:
     with suppress(PipelineError):  # a failure that is being reported already is no time for another
         lines.extend(_error_line(call) for call in read_content(record.partial) if _is_error(call))
     return "\n".join(lines) or None
+
+
+def recorded_failures(replay: ReplayItem) -> str | None:
+    """The replayed calls whose answer is a failure that was recorded: it reads as if the replay had failed so."""
+    lines: list[str] = []
+    with suppress(PipelineError):
+        failures = replay.recorded_failures()
+        told = (call for call in read_content(replay.path) if call.call_index in failures)
+        lines.extend(_error_line(call) if _is_error(call) else _raised_line(call) for call in told)
+    if not lines:
+        return None
+    return "\n".join([*lines, "this was recorded, and is played again: a replay asks no provider and needs no key"])
 
 
 def removed_secrets(replay: ReplayItem) -> str | None:
@@ -38,6 +50,10 @@ def removed_secrets(replay: ReplayItem) -> str | None:
 
 def _is_error(call: CallContent) -> bool:
     return bool(call.events) and call.events[-1].get("type") == "error"
+
+
+def _raised_line(call: CallContent) -> str:
+    return f"call {call.call_index} was answered with what the provider raised"
 
 
 def _error_line(call: CallContent) -> str:

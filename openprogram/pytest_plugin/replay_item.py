@@ -93,6 +93,10 @@ class ReplayItem:
         """The replay; nothing is made."""
         return self.provider
 
+    def recorded_failures(self) -> list[int]:
+        """As `ReplayProvider.recorded_failures`."""
+        return self._replay.recorded_failures()
+
     def close(self) -> None:
         """Let the recording go. Calls afterwards fail."""
         self._replay.close()

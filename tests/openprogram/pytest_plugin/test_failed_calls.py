@@ -100,6 +100,27 @@ def test_a_replay_and_a_recording_without_failures_say_nothing(suite: Suite) -> 
     assert (rewritten.outcomes, warnings(rewritten)) == ({"passed": 1}, [])
 
 
+def test_a_replayed_test_that_fails_over_recorded_failures_is_told_that_they_were_recorded(suite: Suite) -> None:
+    """It fails as if it lacked a key, which no replay needs."""
+    suite.run("--recording-mode=record")
+    suite.write(test_a=TEST.replace('"Sorry" in', '"coat" in'))
+    finished = suite.run()
+    assert finished.outcomes == {"failed": 1}, finished
+    assert "call 0 was answered with an error: auth: no API key\n" in finished.text
+    assert (
+        finished.text.count("this was recorded, and is played again: a replay asks no provider and needs no key") == 1
+    )
+
+    suite.write(test_a=TEST, agent=AGENT.replace('api="here"', 'api="broken"'))
+    suite.run("--recording-mode=rewrite")  # the agent doesn't catch it, so that the test fails
+    (suite.folder / "recordings/test_a/test_polite.jsonl.failed").replace(
+        suite.folder / "recordings/test_a/test_polite.jsonl"
+    )
+    raised = suite.run()
+    assert raised.outcomes == {"failed": 1}, raised
+    assert "call 0 was answered with what the provider raised\n" in raised.text
+
+
 def test_what_a_provider_raised_and_the_agent_caught_is_told_too(suite: Suite) -> None:
     test = TEST.replace('"Sorry" in asyncio.run(polite("hi"))', '"sorry" in asyncio.run(careless("hi"))')
     suite.write(test_a=test, agent=AGENT.replace('api="here"', 'api="broken"'))
