@@ -42,6 +42,8 @@ def expand(given: Annotated[str, _GIVEN], keep: Annotated[bool, _KEEP] = False) 
 
 
 def _report(done: "Conversion", *, keep: bool) -> None:
+    from openprogram.pipeline.log.source import is_compressed_name
+
     print_line(
         f"wrote {done.target}: {count(done.call_count, 'call')}, {show_size(done.plain_bytes)} plain, "
         f"{show_size(done.compressed_bytes)} compressed"
@@ -52,3 +54,5 @@ def _report(done: "Conversion", *, keep: bool) -> None:
         note(f"The old file stays as it is: {done.source}")
     else:
         note(f"The old file stays as it is, for it is not in the recordings folder: {done.source}")
+        if is_compressed_name(done.target):
+            note("Delete it when you no longer need it: its name then means the compressed file.")

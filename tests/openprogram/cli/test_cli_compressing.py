@@ -59,8 +59,12 @@ def test_a_path_elsewhere_keeps_its_file_and_the_note_says_why(command: Command)
 
     done = command.done("recordings", "compress", "local.jsonl")
 
-    assert done.err == f"The old file stays as it is, for it is not in the recordings folder: {path}\n"
-    assert path.exists()
+    why, advice = done.err.splitlines()
+    assert why == f"The old file stays as it is, for it is not in the recordings folder: {path}"
+    assert (path.exists(), "its name then means the compressed file" in advice) == (True, True)
+    path.unlink()
+    assert "local.jsonl.zst" in command.done("recordings", "show", "local.jsonl").out
+    assert command.done("recordings", "expand", "local.jsonl").err.count("\n") == 1
     kept = write_recording(managed_path(command.home, "first"))
     assert command.done("recordings", "compress", "first", "--keep").err == f"The old file stays as it is: {kept}\n"
 
