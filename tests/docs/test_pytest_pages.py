@@ -90,3 +90,26 @@ def test_a_suite_moves_from_the_vendors_sdk_by_the_page(tmp_path: Path) -> None:
     replayed = subprocess.run(command[:-1], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert replayed.returncode == 0, replayed.stdout
     assert "recordings: 1 replayed, 0 recorded; calls: 2 exact" in replayed.stdout
+
+
+def test_a_loop_of_ones_own_moves_by_the_page_and_a_changed_tool_is_caught(tmp_path: Path) -> None:
+    write_named_blocks(HOW_TO / "from-pytest-recording.md", tmp_path)
+    (tmp_path / "test_weather.py").unlink()  # its vendor is another one
+    (tmp_path / "test_own.py").write_text(
+        "import pytest\n"
+        "from openprogram.providers.api_registry import register_api_provider\n"
+        "from openprogram.providers.scripted import ScriptedProvider, tool_call\n"
+        "from own_loop import answer\n"
+        "script = [[tool_call('weather', {'city': 'Lisbon'})], 'No coat.']\n"
+        "register_api_provider('anthropic-messages', ScriptedProvider(script))\n"
+        "@pytest.mark.recording\n"
+        "def test_own(): assert answer('A coat?') == 'No coat.'\n"
+    )
+    recorded = run(tmp_path, *PYTEST, "--recording-mode=record")
+    assert recorded.returncode == 0, recorded.stdout
+    finished = run(tmp_path, *PYTEST)
+    assert "calls: 2 exact" in finished.stdout, finished.stdout
+    edit(tmp_path / "own_loop.py", "21 degrees, light wind", "4 degrees, rain")
+    finished = run(tmp_path, *PYTEST)
+    assert finished.returncode == 1
+    assert "field context.messages[2].content[0].text" in finished.stdout
