@@ -4,63 +4,17 @@ import re
 from typing import Final
 
 from openprogram.pipeline.redaction.gaps import read_gap
-from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value, is_stand_in
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_random, is_secret_value
 from openprogram.pipeline.redaction.lines import lone_line, tells
 from openprogram.pipeline.redaction.reader import Reader
 from openprogram.pipeline.redaction.rules import context_rule
 from openprogram.pipeline.redaction.spans import Span
-from openprogram.pipeline.redaction.values import Style, read_value
+from openprogram.pipeline.redaction.values import BARE, Style, read_value
 
 __all__ = ["COMMAND_RULES"]
 
 _USER: Final = re.compile(r"[^\s:\"'`\\$<{\[@]*")
-
-
-def _user_option(reader: Reader, start: int, end: int) -> Span | None:
-    """`curl -u user:password`."""
-    if reader.context(start, 1) not in ("", " ", "\t", "\n"):
-        return None
-    gap = read_gap(reader, end)
-    if gap is None or gap.sep not in ("", "=") or gap.newline or gap.close:
-        return None
-    user = reader.run(_USER, gap.end, WINDOW)
-    if user == gap.end or reader.char(user) != ":":
-        return None
-    reader.hold = user + 1
-    return read_value(reader, user + 1, Proof.NAMED, Style(quote=gap.quote, slashes=gap.slashes))
-
-
-_LOGIN_TOOLS: Final = re.compile(
-    r"sshpass|mysql|mariadb|twine|login|mongo|redis-cli|valkey-cli|ldap|smbclient|rabbitmqadmin|psexec|evil-winrm"
-    r"|htpasswd|keytool|sqlcmd|clickhouse|influx|cqlsh|kinit|7z|zip"
-)
 _OPENSSL: Final = re.compile(r"\bopenssl\b")
-_HTTPIE: Final = re.compile(r"(?:\A|[\s$;&|(`])(?:xhs?|https?)(?=\s|\Z)")
-_END_OF_COMMAND: Final = re.compile(r"[\n|;&]")
-
-
-def _password_option(reader: Reader, start: int, end: int) -> Span | None:
-    """`sshpass -p …`, `redis-cli -a …`: a short option of a tool that takes a password there."""
-    command = reader.context(start, 80)
-    option = reader.text[end - 1]
-    if (
-        option == "a"
-        and ("http" in command or "xh" in command)
-        and (tool := _HTTPIE.search(command))
-        and not _END_OF_COMMAND.search(command, tool.end())
-    ):
-        return _user_option(reader, start + 1, end)
-    tool = (_OPENSSL if option in "kK" else _LOGIN_TOOLS).search(command)
-    if tool is None or _END_OF_COMMAND.search(command, tool.end()):
-        return None
-    reader.hold = end
-    gap = read_gap(reader, end)
-    if gap is None or gap.sep not in ("", "=") or gap.newline or (gap.end == end and option in "akK"):
-        return None  # only some options take their value without a blank: `mysql -p…`
-    quote = gap.close or gap.quote  # `-p'…'`: right behind the option, a quote seems to close something
-    if quote not in ("", "'", '"') or (gap.close and gap.end != end + 1):
-        return None
-    return read_value(reader, gap.end, Proof.NAMED, Style(quote=quote, slashes=gap.slashes))
 
 
 def _openssl_password(reader: Reader, start: int, end: int) -> Span | None:
@@ -92,32 +46,6 @@ def _oracle_login(reader: Reader, _start: int, end: int) -> Span | None:
         return None
     begin = index + quoted + login.start(1)
     return Span(begin, begin + len(login[1]))
-
-
-_ECHOED: Final = re.compile(r"[^|\n\[]*")
-_PIPE: Final = re.compile(r"[^\n\[]*")
-#: Behind a pipe, a command that reads a password, and a word that is one, alone or behind a user's name.
-_READS_PASSWORD: Final = re.compile(
-    r"\bsudo\s[^|]*-\w*S\b|--password-stdin|\bchpasswd\b|--stdin\b|--passphrase-fd[= ]0|--with-token|\bsmbpasswd\b"
-    r"|-pass(?:in|out)? stdin|\bcryptsetup\b|\bkinit\b"
-)
-_WORD: Final = re.compile(
-    r"""\s*(?:-[neE]+\s+)?(?:\\*["'])?(?:[a-z][\w.-]{0,31}:)?([^\s"'\\]+)(?:\\[nr])*(?:\\*["'])?\s*\Z"""
-)
-
-
-def _piped(reader: Reader, start: int, end: int) -> Span | None:
-    """`echo … | sudo -S …`: a word that a command takes for a password."""
-    if not reader.at_word_start(start):
-        return None
-    reader.hold = end
-    stop = reader.run(_ECHOED, end, 128)
-    word = _WORD.match(reader.text[end:stop])
-    if word is None or reader.char(stop) != "|" or is_stand_in(word[1]):
-        return None
-    if _READS_PASSWORD.search(reader.text[stop : reader.run(_PIPE, stop, 128)]) is None:
-        return None
-    return Span(end + word.start(1), end + word.end(1))
 
 
 _ACCOUNT: Final = re.compile(r"[^=;\n\[]*")
@@ -185,12 +113,18 @@ def _aws_output(reader: Reader, _start: int, end: int) -> Span | None:
     return Span(end, stop) if stop - end == 40 and is_random(reader.text[end:stop]) else None
 
 
-def _quoted_next(reader: Reader, _start: int, end: int) -> Span | None:
-    """A quoted value right behind the words: `IDENTIFIED BY '…'`."""
+_SQL_USER: Final = re.compile(r"(?i)\b(?:create|alter) (?:user|role)\b[^;]{0,100}\Z")
+
+
+def _identified_by(reader: Reader, start: int, end: int) -> Span | None:
+    """`IDENTIFIED BY '…'`, and without quotes as Oracle has it, behind `CREATE USER`."""
     gap = read_gap(reader, end)
-    if gap is None or gap.sep or reader.text[gap.end - 1] not in ("'", '"'):
+    if gap is None or gap.sep:
         return None
-    return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
+    if reader.text[gap.end - 1] in ("'", '"'):
+        return read_value(reader, gap.end, Proof.DATA, Style(quote=gap.quote, slashes=gap.slashes))
+    named = gap.text == " " and _SQL_USER.search(reader.context(start, 120))
+    return read_value(reader, gap.end, Proof.NAMED, BARE, scheme=False) if named else None
 
 
 def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
@@ -208,10 +142,6 @@ def _pgpass(reader: Reader, _start: int, end: int) -> Span | None:
 _NO_USER: Final = r"[^\s:\"'`\\$<{\[@]{0,63}+(?:[\s\"'`\\$<{@]|:[^\s:\"'`\\$<{\[@]{0,63}+[\s\"'`\\$<{@])"
 
 COMMAND_RULES: Final = (
-    context_rule("user-option", "curl -u ann:Zx4Qm81Lw https://h.example", "-u¦--user¦--proxy-user¦-U", _user_option),
-    context_rule(
-        "password-option", "sshpass -p Zx4Qm81Lw ssh host.example", " -p¦ -a¦ -w¦ -P¦ -k¦ -K", _password_option
-    ),
     context_rule(
         "openssl-password",
         "openssl enc -pass pass:horse",
@@ -260,23 +190,16 @@ COMMAND_RULES: Final = (
     context_rule(
         "pgpass",
         "db.example:5432:app:ann:Zx4Qm81Lw",
-        ":5432:",
+        ":5432:¦:5433:¦:*:",
         _pgpass,
         unless=_NO_USER,
         source="https://www.postgresql.org/docs/current/libpq-pgpass.html",
     ),
     context_rule(
-        "piped-password",
-        "echo Zx4Qm81Lw | sudo -S true",
-        "echo ",
-        _piped,
-        unless=r"[^|\n]{0,127}+\n|[^|\n]{128}",
-    ),
-    context_rule(
         "sql-password",
         "CREATE USER ann IDENTIFIED BY 'Zx4Qm81Lw'",
         "identified by",
-        _quoted_next,
+        _identified_by,
         folded=True,
         source="https://dev.mysql.com/doc/refman/en/create-user.html",
     ),

@@ -226,7 +226,7 @@ def _foreign_triggers() -> Iterator[Trigger]:
 
 #: Behind the word API, where enough is there to tell: neither a word for a key, nor one before it and a separator.
 _NO_KEY_OF_API: Final = (
-    rf"(?=[\s\S]{{16}})(?![ -]?(?:{'|'.join(any_case(word) for word in sorted(API_KEYS))})"
+    rf"[A-Za-z0-9_./]|(?=[\s\S]{{16}})(?![ -]?(?:{'|'.join(any_case(word) for word in sorted(API_KEYS))})"
     r"|(?<=[^\s\d_][ '’-].{3})[ ]?[:：=])"
 )
 

@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Final
 
 from openprogram.pipeline.redaction.gaps import Gap, read_gap
-from openprogram.pipeline.redaction.judge import WINDOW, Proof
+from openprogram.pipeline.redaction.judge import WINDOW, Proof, is_secret_value
 from openprogram.pipeline.redaction.names import KEY_OWNERS, Secrecy, name_secrecy
+from openprogram.pipeline.redaction.prompts import typed_value
 from openprogram.pipeline.redaction.prose import (
     DULL_PROSE,
     LEADING_WORDS,
@@ -55,6 +56,7 @@ _HEADER_CELLS: Final = re.compile(r"[\w .-]*(?:[,;\t][\w .-]*)*")
 _SEPARATORS: Final = frozenset(",;\t")
 _CELL: Final = re.compile(r"[^,;\t\r\n\[]*")
 _OPENING: Final = re.compile(r"""\\{0,8}["'`]?\s{0,4}(?:=|:[ ]?)(\\{0,8})(["']?)""")
+_BLANKS: Final = re.compile(r"[\s]*")
 _BLOCK: Final = re.compile(r"[^}\[]*")
 _BLOCK_VALUE: Final = re.compile(r"""[\s{,"'](?:value|default)\\*["']?\s{0,16}[:=]\s{0,4}(\\*)(["'])""")
 #: Words that stand between a name and its value in a pair: `"name": "token", "value": "…"`.
@@ -62,6 +64,8 @@ _VALUE_WORDS: Final = frozenset({"value", "val", "content", "secretstring"})
 _VALUE_INITIALS: Final = frozenset("vVcCsS") | {""}
 #: First words of functions to which something else than the value is given.
 _MAKERS: Final = ("create", "get", "make", "parse", "read", "find", "next", "expect", "match", "emit")
+#: Last words of functions that take a user and a password.
+_TAKES_LOGIN: Final = ("auth", "password", "passwd")
 #: Words before `token`, in prose, that make it a place in a list or a text.
 _LIST_WORDS: Final = frozenset("page pagination continuation cursor sync stop eos bos pad".split())
 _ACCESSORS: Final = "{ get; set; } = "
@@ -70,9 +74,9 @@ _ACCESSORS: Final = "{ get; set; } = "
 _NAMES: Final = "token secret pass pw key cookie auth credential jwt psk sig".split()
 _REST_OF_NAME: Final = r"(?!(?<=[kK][eE][yY])-)[A-Za-z0-9_-]{0,40}+"  # but a Mailgun key begins with `key-`
 #: With which no gap begins, and no quoted value.
-_NO_GAP: Final = r"""[^\s"'`\\:=>,;|(\])：%&*bBrRuUfF@$A-Za-z0-9_-]"""
+_NO_GAP: Final = r"""[^\s"'`\\:=<>,;|(\])：%&*bBrRuUfF@$A-Za-z0-9_-]"""
 #: With which a name goes on that is longer than any, and no value that stands in quotes.
-_TOO_LONG: Final = r"""[AC-EG-QSTV-Zac-eg-qstv-z0-9_-]|[bBrRuUfF][^"']"""
+_TOO_LONG: Final = r"""[AC-EG-MO-QSTV-Zac-eg-qstv-z0-9_-]|[bBrRuUfFN][^"']"""
 #: A word in small letters, or a short one: it passes for a secret nowhere but in a URL or in quotes.
 _DULL_WORD: Final = (
     r"(?:(?:[a-z][a-z=:._-]{0,62}+|[A-Za-z0-9]{1,5}+)"
@@ -121,9 +125,9 @@ def _passed() -> str:
     no_scheme = rf"(?!{any_of(SCHEMES)}[ \t])"
     short = rf"[ \t\r\n]{{0,9}}+[:=][ \t\r\n]{{0,9}}+{first}]{more}]{{0,4}}+(?:[\r\n]|[,;)}}<>]{SOON_BLANK})"
     cell = r"[^,;\t\r\n|\[]"
-    no_word = r"(?![vVcCsSbBrRuUfF@$])"
+    no_word = r"(?![vVcCsSbBrRuUfFN@$])"
     below = rf"\r?\n[ \t]{{0,8}}+{no_word}{no_scheme}(?={first}]){cell}{{1,5}}+(?:[,;\t]{cell}{{0,4}}+)?[\r\n]"
-    no_digit = rf"=(?![bBrRuUfF@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+[\s\"'`\[]"
+    no_digit = rf"=(?![bBrRuUfFN@$][\"']){no_scheme}{first}\d]{more}\d]{{0,62}}+[\s\"'`\[]"
     return (
         rf"(?<![A-Za-z0-9_.?&#;%-])(?:(?:{names}){_REST_OF_NAME}(?:{_DULL.pattern}|{short})"
         rf"|{any_case('cookie')}{_REST_OF_NAME}{_DULL_BEHIND_COOKIE.pattern})"
@@ -186,7 +190,9 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     """The value of a name that ends at `index`. `lead`: the character before the name."""
     gap = read_gap(reader, index)
     if gap is None:
-        return _odd_value(reader, index) if secrecy >= Secrecy.STRING else None
+        return (_odd_value(reader, index) or typed_value(reader, index)) if secrecy >= Secrecy.STRING else None
+    if not gap.text and secrecy >= Secrecy.STRING and reader.text.startswith("<", index):
+        return _in_next_element(reader, index)
     if gap.end > index and reader.text[gap.end : gap.end + 1] == "{" and not gap.quote:
         return _in_block(reader, gap.end) if secrecy >= Secrecy.STRING else None
     if (
@@ -201,6 +207,10 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
         return _without_separator(reader, index, gap, name, lead, secrecy)
     if gap.sep == "(" and not gap.quote:
         return value_behind_aside(reader, gap.end) if gap.text == " (" else None
+    if gap.close == gap.quote == '"' and (gap.sep in (",", ";") or (gap.newline and not gap.sep)):
+        span = _quoted_column(reader, index) if secrecy >= Secrecy.STRING else None
+        if span is not None:
+            return span
     if gap.sep in (",", ";") and not (gap.close and gap.quote):
         return _column(reader, index) if secrecy >= Secrecy.STRING else None
     if gap.text == "::" or (gap.sep == "(" and name.lower().startswith(_MAKERS)):
@@ -215,10 +225,22 @@ def after_name(reader: Reader, index: int, name: str, lead: str, secrecy: Secrec
     style = style_of(gap.quote, gap.slashes, lead in _PARAMETER_LEADS, gap.encoded)
     if gap.opening.startswith("(") and gap.quote:
         return _login(reader, gap, style)
+    if gap.sep == "(" and gap.quote and name.lower().endswith(_TAKES_LOGIN):
+        return read_value(reader, gap.end, proof, style) or _login(reader, gap, style)
     span = read_value(reader, gap.end, proof, style)
     if span is None and gap.sep == ":" and not gap.quote and not gap.newline:
         return _annotated(reader, gap.end, proof)
     return span
+
+
+def _in_next_element(reader: Reader, index: int) -> Span | None:
+    """`<key>password</key><string>…</string>` of a property list."""
+    if not reader.literal(index, "</key>"):
+        return None
+    value = reader.run(_BLANKS, index + len("</key>"), 32)
+    if not reader.literal(value, "<string>"):
+        return None
+    return read_value(reader, value + len("<string>"), Proof.NAMED, BARE)
 
 
 def _odd_value(reader: Reader, index: int) -> Span | None:
@@ -247,7 +269,7 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
             return read_value(reader, gap.end, Proof.NAMED, Style(quote=gap.quote)) if gap.quote else None
         if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
             return None  # a source of the password, in the way of openssl
-        return value_in_prose(reader, gap.end, name, secrecy)
+        return _behind_blank(reader, index, gap, name, lead, secrecy)
     if gap.newline and (gap.close or gap.text.strip(" ")) and _value_word(reader, gap.end):
         return _behind_value_word(reader, gap.end, secrecy)
     if gap.close:
@@ -257,7 +279,7 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
             return read_value(reader, gap.end, Proof.NAMED, BARE)
         if gap.end > index and gap.text[-1:] == " " and _value_word(reader, gap.end):
             return _behind_value_word(reader, gap.end, secrecy)
-        return None
+        return typed_value(reader, index) if secrecy >= Secrecy.STRING else None
     if not gap.text:
         return None
     if gap.newline and not _SEPARATORS.isdisjoint(_line_before(reader, index)):
@@ -268,6 +290,60 @@ def _without_separator(reader: Reader, index: int, gap: Gap, name: str, lead: st
     if name.startswith("-pass") and reader.literal(gap.end, "pass:"):
         return None  # a source of the password, in the way of openssl
     return value_in_prose(reader, gap.end, name, secrecy)
+
+
+#: Before a name, what is followed by the name and the value: `login ann password …`, `setenv DB_PASSWORD …`.
+_ASSIGNS: Final = re.compile(r"(?:\blogin\s{1,8}\S{1,40}|\bsetenv|\bset -[a-zA-Z]{1,3})\s{1,8}\Z")
+#: An R assignment, or attributes of an element and its end.
+_ARROW: Final = re.compile(r"[< -]*")
+_ELEMENT: Final = re.compile(r"<(?:[\w-]{1,20}:)?\Z")
+_ATTRIBUTES: Final = re.compile(r"[^<>\n\[]*")
+_TOOL: Final = re.compile(r"\b(?:htpasswd|mosquitto_passwd|openssl passwd)\Z")
+#: The options of `htpasswd` and its like, a file, a user; of `openssl passwd`, a salt.
+_PASSWD: Final = re.compile(
+    r"(?:-\w{1,8}\s{1,4}){1,3}(?:\S{1,64}\s{1,4}){0,2}[\"']?([^\s\"'-][^\s\"']{5,64})[\"']?\s{0,4}\Z"
+)
+_LINE: Final = re.compile(r"[^\n|;&<>\[]*")
+
+
+def _behind_blank(reader: Reader, index: int, gap: Gap, name: str, lead: str, secrecy: Secrecy) -> Span | None:
+    """The value that a blank divides from its name, in code, a command, an element, or in prose."""
+    if reader.literal(gap.end, "<-") or reader.literal(gap.end, "<<-"):
+        return _assigned(reader, reader.run(_ARROW, gap.end, 4))
+    if secrecy >= Secrecy.STRING:
+        if lead in ("<", ":") and _ELEMENT.search(reader.before(index - len(name), 24)):
+            return _behind_attributes(reader, gap.end)
+        if reader.text.startswith("-", gap.end) and _TOOL.search(reader.before(index, 24)):
+            return _behind_options(reader, gap.end)
+        if _ASSIGNS.search(reader.before(index - len(name), 56)):
+            return read_value(reader, gap.end, Proof.NAMED, BARE)
+    return value_in_prose(reader, gap.end, name, secrecy)
+
+
+def _assigned(reader: Reader, index: int) -> Span | None:
+    """`password <- "…"`, as R assigns."""
+    reader.hold = index
+    quote = reader.char(index)
+    return read_value(reader, index + 1, Proof.DATA, Style(quote=quote)) if quote in ("'", '"') else None
+
+
+def _behind_attributes(reader: Reader, index: int) -> Span | None:
+    """`<Password Type="PasswordText">…`."""
+    reader.hold = reader.end
+    end = reader.run(_ATTRIBUTES, index, 128)
+    if reader.char(end) != ">" or "=" not in reader.text[index:end]:
+        return None
+    return read_value(reader, end + 1, Proof.NAMED, BARE)
+
+
+def _behind_options(reader: Reader, index: int) -> Span | None:
+    """`htpasswd -b file user …`, `openssl passwd -6 …`."""
+    reader.hold = index
+    end = reader.run(_LINE, index, 128)
+    found = _PASSWD.match(reader.text[index:end])
+    if found is None or not is_secret_value(found[1][:WINDOW], Proof.NAMED):
+        return None
+    return Span(index + found.start(1), index + found.end(1))
 
 
 @lru_cache(maxsize=1024)
@@ -352,6 +428,33 @@ def _column(reader: Reader, index: int) -> Span | None:
         index += 1
     reader.hold = index
     return read_value(reader, index, Proof.NEARBY, Style(cell=True))
+
+
+_QUOTED_CELLS: Final = re.compile(r'"(?:[\w .-]{0,32}"[,;\t][ ]?"){0,16}[\w .-]{0,32}')
+_REST_OF_QUOTED_HEADER: Final = re.compile(r'[\w ,;\t."-]*')
+_QUOTED_CELL: Final = re.compile(r'[^"\r\n\[]*')
+
+
+def _quoted_column(reader: Reader, index: int) -> Span | None:
+    """The same where all cells stand in quotes: `"user","password"`, and a line below `"ann","…"`."""
+    head = _line_before(reader, index)
+    if _QUOTED_CELLS.fullmatch(head) is None:
+        return None
+    reader.hold = reader.end
+    end = reader.run(_REST_OF_QUOTED_HEADER, index, 80)
+    if reader.char(end) not in ("\n", "\r"):
+        return None
+    index = reader.run(_LINE_END, end, 2)
+    for _ in range(head.count('"') // 2):
+        if reader.char(index) != '"':
+            return None
+        index = reader.run(_QUOTED_CELL, index + 1, WINDOW)
+        if reader.char(index) != '"' or reader.char(index + 1) not in _SEPARATORS:
+            return None
+        index += 2 + (reader.char(index + 2) == " ")
+    if reader.char(index) != '"':
+        return None
+    return read_value(reader, index + 1, Proof.NEARBY, Style(quote='"'))
 
 
 def _line_before(reader: Reader, index: int) -> str:

@@ -23,9 +23,9 @@ _LIMIT: Final = 48
 #: By its first character, how long a part of a gap may be that isn't known from that alone: an encoded character, with
 #: three rounds of percent encoding, or the end of bold letters and a character behind it.
 _WIDTHS: Final = {"%": 10, "&": 10, "*": 3}
-_PREFIXES: Final = frozenset("bBrRuUfF@$")
+_PREFIXES: Final = frozenset("bBrRuUfFN@$")
 #: By far the most common gaps, and then what begins a value.
-_PLAIN: Final = re.compile(r"""([ =]|: ?)(?=[^\W_bBrRuUfF]|[?/+_.~#!{<-]|[bBrRuUfF@$][^"'])""")
+_PLAIN: Final = re.compile(r"""([ =]|: ?)(?=[^\W_bBrRuUfFN]|[?/+_.~#!{<-]|[bBrRuUfFN@$][^"'])""")
 
 
 class Gap(NamedTuple):

@@ -105,6 +105,7 @@ _COUNTED: Final = re.compile(
 _HAS_DIGIT: Final = re.compile(r"\d")
 _HAS_LETTER: Final = re.compile(r"[^\W\d_]")
 _SYMBOL: Final = re.compile(r"[!?*^%$#@]")
+_MAIL: Final = re.compile(r"[a-z.+-]{1,32}@[a-z-]{1,24}(?:\.[a-z-]{2,16}){1,3}")
 _STRONG: Final = re.compile(r"(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9_.-]{8,40}[!?*^%$#@&~]")
 _MIXED: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{16}")
 _PHRASE: Final = re.compile(r"[^\W\d_'’-]+[,:;]?(?: [^\W\d_'’-]+[,;:.!?]?)*(?: \d{1,2})?")
@@ -203,7 +204,8 @@ def _looks_secret(value: str, proof: Proof) -> bool:
             return True
         if digit:
             return len(value) >= 12 and value.isdigit()
-        return is_random(value, least=12) or (letter and len(value) >= 8 and _SYMBOL.search(value, 1) is not None)
+        strong = letter and len(value) >= 8 and _SYMBOL.search(value, 1) is not None
+        return is_random(value, least=12) or (strong and _MAIL.fullmatch(value) is None)
     if len(value) < 8 or not digit or not letter:
         return is_random(value, least=20)
     if _SYMBOL.search(value, 1) and len(value) >= 10 and value != value.lower():

@@ -82,6 +82,8 @@ _SECRET_WORDS: Final = frozenset(
         "masterauth",
         "passe",
         "passkey",
+        "dbpass",
+        "sshpass",
     }
 )
 #: Names of passwords in other languages as ends of a name, but for words of plain letters, which end in a word.

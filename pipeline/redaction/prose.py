@@ -41,7 +41,7 @@ SOON_BLANK: Final = r"""[^\s"'`\[]{0,3}+[\s"'`\[]"""
 _MAX_LEADS: Final = 6
 #: Words with nothing but blanks behind each, or backslashes too, and then a character of no gap and no placeholder.
 _PLAIN_WORDS: Final = re.compile(
-    r"""(?:[^\W\d_]{1,15}+\s{1,40}+\\{0,6}+(?=[^\s"'`\\:=>,;|(\[\])：%&*bBrRuUfF@$]|[bBrRuUfF@$][^"'\[])){1,"""
+    r"""(?:[^\W\d_]{1,15}+\s{1,40}+\\{0,6}+(?=[^\s"'`\\:=>,;|(\[\])：%&*bBrRuUfFN@$]|[bBrRuUfFN@$][^"'\[])){1,"""
     rf"{_MAX_LEADS}}}+"
 )
 
@@ -117,7 +117,9 @@ def value_in_prose(reader: Reader, index: int, name: str, secrecy: Secrecy) -> S
         if following is None:
             break
         gap = read_gap(reader, end)
-        if gap is None or gap.end == end or gap.close:
+        if gap is None or gap.end == end:
+            break  # it is the beginning of the value: `token as-…`
+        if gap.close:
             return None
         lead = following.behind_blanks()
         if gap.sep or gap.quote:

@@ -86,9 +86,7 @@ class Search:
             heads.setdefault(head, []).append((t, rule))
         neighbours = [t for t, _ in rows]
         if ends := heads.pop("", None):
-            # where nothing stands behind the anchor, what stands before it is looked at first, for all at once
-            before = {_pattern(t.literal[t.anchor - 1], folded=t.folded).strip("[]") for t, _ in ends if t.anchor}
-            heads[f"(?<=[{''.join(sorted(before))}].)" if all(t.anchor for t, _ in ends) else ""] = ends
+            heads[_before_anchors([t for t, _ in ends])] = ends
         return _either(
             [head + _either([self._tail(*row, neighbours) for row in heads[head]]) for head in _by_case(heads)]
         )
@@ -97,6 +95,15 @@ class Search:
         self.groups.append((t, rule))
         behind = f"(?<={_pattern(t.literal, folded=t.folded)})" if t.anchor else ""
         return _pattern(t.literal[t.anchor + 2 :], folded=t.folded) + behind + _unless(t, neighbours) + "()"
+
+
+def _before_anchors(triggers: list[Trigger]) -> str:
+    """Where nothing stands behind an anchor, what stands before it is looked at first, for all at once."""
+    sets: list[str] = []
+    for back in range(1, min(2, *(t.anchor for t in triggers)) + 1):
+        before = {_pattern(t.literal[t.anchor - back], folded=t.folded).strip("[]") for t in triggers}
+        sets.insert(0, f"[{''.join(sorted(before))}]")
+    return f"(?<={''.join(sets)}.)" if sets else ""
 
 
 def _by_case(heads: Iterable[str]) -> list[str]:
@@ -217,7 +224,7 @@ def search_of(text: str) -> Search:
         return _ALL
     folded = text.encode(errors="replace").lower()
     for literal in _COSTLY:
-        if literal in folded:
+        if literal[:1] in folded and literal in folded:  # to look for one byte costs next to nothing
             return _ALL
     return _CHEAP
 

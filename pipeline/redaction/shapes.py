@@ -124,13 +124,15 @@ def _userinfo(reader: Reader, start: int, end: int) -> Span | None:
     if at <= password:
         return None
     found = reader.text[password:at]
+    if found == "x-oauth-basic":
+        return Span(end, user)  # GitHub's way to say that the user is a token
     if is_stand_in(found) or reader.text.startswith("sha256:", at + 1) or _VERSION.fullmatch(found):
         return None
     return Span(password, at)
 
 
-#: A user name that is a token: twenty letters of both cases and digits.
-_TOKEN_USER: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{20}")
+#: A user name that is a token: twenty letters of both cases and digits, or forty hexadecimal digits.
+_TOKEN_USER: Final = re.compile(r"(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{20}|\b[0-9a-f]{40}\b")
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.-]{0,12}")
 _USER: Final = re.compile(r"[^\s/\"'`<>\\?#,;(){}|@:\[]*")
 

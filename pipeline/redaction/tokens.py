@@ -22,11 +22,10 @@ _HEAD: Final = 40
 
 @lru_cache(maxsize=64)
 def _runs(body: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The head of a body, and the rest of one, which no full stop ends."""
-    plain = body.replace(".", "")
-    if plain == body:
-        pattern = re.compile(f"[{body}]*")
-        return pattern, pattern
+    """The head of a body, and the rest of one, which no full stop ends: two tokens may stand together, `ghp_…ghp_…`."""
+    plain = body.replace(".", "") + ("" if "_" in body else "_")
+    if "." not in body:
+        return re.compile(f"[{body}]*"), re.compile(f"[{plain}]*")
     return re.compile(f"[{body}]*"), re.compile(rf"(?:[{plain}]|\.(?=[{plain}]))*")
 
 

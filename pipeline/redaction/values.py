@@ -26,7 +26,7 @@ _JOINTS: Final = ".:…#"
 _BLANKS: Final = re.compile(r"[ \t+]*")
 
 #: Words that say how the credential behind them is presented (RFC 9110, section 11.1).
-SCHEMES: Final = frozenset("bearer basic token apikey api-key digest negotiate ntlm key hmac oauth".split())
+SCHEMES: Final = frozenset("bearer basic token apikey api-key digest negotiate ntlm key hmac oauth splunk ssws".split())
 
 
 class Style(NamedTuple):
@@ -104,7 +104,7 @@ def read_value(reader: Reader, start: int, proof: Proof, style: Style, *, scheme
 _INNER: Final = frozenset("<>&;,|)}{]\\")
 _TO_BLANK: Final = re.compile(r"[^\s\"'`\[]*")
 _REST_TO_BLANK: Final = rest_of(_TO_BLANK, "[", joints="")
-_NEXT_PAIR: Final = re.compile(r"[;,&|][A-Za-z_][\w ]+=")
+_NEXT_PAIR: Final = re.compile(r"[;,&|][A-Za-z_][\w ]+=|</[A-Za-z]")
 _CLOSINGS: Final = {")": "(", "}": "{", "]": "[", ">": "<"}
 
 

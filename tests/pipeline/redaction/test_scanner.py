@@ -187,13 +187,22 @@ def test_work_grows_no_faster_than_the_text(unit: str) -> None:
 
 #: Expressions without a longest match, for a text that is short already; `Reader.run` gives the others a limit.
 _FOR_SHORT_TEXTS = {
-    *("commands._LOGIN", "commands._PRINTS", "commands._READS_PASSWORD", "commands._WORD", "contexts._HEADING"),
-    *("fields._BLOCK_VALUE", "fields._HEADER_CELLS", "fields._PERCENT_CODE", "gaps._CODE", "gaps._FORM", "gaps._GAP"),
+    *("commands._LOGIN", "commands._PRINTS", "contexts._HEADING"),
+    *(
+        "fields._BLOCK_VALUE",
+        "fields._HEADER_CELLS",
+        "fields._PERCENT_CODE",
+        "fields._QUOTED_CELLS",
+        "gaps._CODE",
+        "gaps._FORM",
+        "gaps._GAP",
+    ),
+    *("shell._HERE_WORD", "shell._MARK", "shell._READS_HERE", "shell._READS_PASSWORD", "shell._WORD"),
     *("shapes._ATTRIBUTE", "shapes._VERSION", "values._NEXT_PAIR"),
 }
 #: For the rest of a secret, no part of which is looked at twice.
 _FOR_A_REST = {"shapes._PEM_BODY"}
-_MODULES = "commands contexts encoded fields gaps lines prose reader search shapes values".split()
+_MODULES = "commands contexts encoded fields gaps lines prompts prose reader search shapes shell values".split()
 
 
 def test_no_rule_looks_at_the_text_to_its_end() -> None:

@@ -34,6 +34,7 @@ _NAMES = [
     *(
         "| user | password |\n|---|---|\n| ",
         "user,password\nann,",
+        '"user","password"\n"ann","',
         ' name="password"\r\n\r\n',
         "name: API_KEY\n  value: ",
     ),
@@ -61,6 +62,17 @@ _NAMES = [
         'password: Some("',
         "password\n  Too short [type=x, input_value='",
         "password from ",
+        "sudo -S true <<< ",
+        "passwd ann <<EOF\n",
+        "\nEOF\n",
+        'expect "Password:"\nsend "',
+        "gh secret set NAME --body ",
+        " --value ",
+        "password <- '",
+        '<Password Type="a">',
+        "<key>password</key>\n<string>",
+        "openssl passwd -6 ",
+        "machine h login ann password ",
     ),
 ]
 _OPENINGS = [
