@@ -2,11 +2,11 @@
 
 from openprogram.pipeline.redaction.json_pieces import raw_width
 from openprogram.pipeline.redaction.known import MAX_PLAIN, first_secret, remember_waiting, waiting
-from openprogram.pipeline.redaction.scanner import First, Piece, Scanner
+from openprogram.pipeline.redaction.scanner import Piece, Scanner
 from openprogram.pipeline.redaction.scope import MAX_NAME, OPENINGS, Place, opens
 from openprogram.pipeline.redaction.search import begins_nothing
 
-__all__ = ["OpenString"]
+__all__ = ["OpenString", "in_raw"]
 
 
 class OpenString:
@@ -63,24 +63,22 @@ class OpenString:
     def finish(self, raw: str, text: str) -> list[Piece]:
         """The rest of the string: its closing quote follows, or nothing does."""
         self._take(raw, text)
-        if self._length <= MAX_PLAIN and not self.count:
-            source = self.source
-            if not opens(source, self._place) and first_secret(source) is None:
-                return self._in_raw([(len(self._text), None)])
-        self._scanner = self._scanner or self._scanner_before()
-        return self._in_raw(self._scanner.finish(text))
+        if self._length > MAX_PLAIN or self.count:
+            self._scanner = self._scanner or self._scanner_before()
+            return self._in_raw(self._scanner.finish(text))
+        source = self.source
+        opened = opens(source, self._place)
+        first = None if opened else first_secret(source)
+        if not opened and first is None:
+            return self._in_raw([(len(self._text), None)])
+        self._scanner = Scanner(OPENINGS[self._place] if opened else None)
+        return self._in_raw(_behind(self._scanner.scan(source, first), len(source) - len(self._text)))
 
     def _left(self, text: str) -> int | None:
         """How many characters of the short string so far wait, or None where only a scan tells."""
         if len(self._source) == 1:
             return waiting(text)
         return 0 if begins_nothing(self.source) else None  # what waits depends on what was decided before
-
-    def scan(self, raw: str, text: str, first: First | None) -> list[Piece]:
-        """All of a string, which holds something. `first`: what it holds, where its place says nothing of it."""
-        self._take(raw, text)
-        self._scanner = Scanner(OPENINGS.get(self._place) if first is None else None)
-        return self._in_raw(self._scanner.scan(text, first))
 
     def _take(self, raw: str, text: str) -> None:
         self._raw += raw
@@ -97,16 +95,35 @@ class OpenString:
         return scanner
 
     def _in_raw(self, pieces: list[Piece]) -> list[Piece]:
-        start = raw_start = 0
-        plain = len(self._raw) == len(self._text)  # every escape is longer than its character
-        decided = []
+        start = 0
         for length, new in pieces:
             if self.is_key or self._seen_length <= MAX_NAME:
                 self._seen.append(self._text[start : start + length] if new is None else new)
                 self._seen_length += len(self._seen[-1])
             start += length
-            width = length if plain else raw_width(self._raw, raw_start, length)
-            raw_start += width
-            decided.append((width, new))
-        self._raw, self._text = self._raw[raw_start:], self._text[start:]
+        decided = in_raw(pieces, self._raw, self._text)
+        self._raw, self._text = self._raw[sum(length for length, _ in decided) :], self._text[start:]
         return decided
+
+
+def _behind(pieces: list[Piece], decided: int) -> list[Piece]:
+    """The pieces behind so many characters that stay, as was decided before."""
+    rest = list[Piece]()
+    for length, new in pieces:
+        passed = min(length, decided)
+        decided -= passed
+        if length > passed:
+            rest.append((length - passed, new))
+    return rest
+
+
+def in_raw(pieces: list[Piece], raw: str, text: str) -> list[Piece]:
+    """What was decided of the characters of `text`, said of the raw text that stands for them."""
+    if len(raw) == len(text):
+        return pieces  # every escape is longer than its character
+    start, decided = 0, list[Piece]()
+    for length, new in pieces:
+        width = raw_width(raw, start, length)
+        start += width
+        decided.append((width, new))
+    return decided

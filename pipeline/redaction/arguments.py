@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from openprogram.pipeline.redaction.argument_strings import OpenString
+from openprogram.pipeline.redaction.argument_strings import OpenString, in_raw
 from openprogram.pipeline.redaction.json_pieces import (
     BLANKS,
     CHUNK,
@@ -25,8 +25,9 @@ from openprogram.pipeline.redaction.json_pieces import (
 from openprogram.pipeline.redaction.known import KEYS, PLAIN, Key, first_secret, know
 from openprogram.pipeline.redaction.names import SECRET_PLACEHOLDER
 from openprogram.pipeline.redaction.reader import Reader
-from openprogram.pipeline.redaction.scanner import First, Piece, Scanner, first_in
+from openprogram.pipeline.redaction.scanner import First, Piece, Scanner, applied, first_in
 from openprogram.pipeline.redaction.scope import (
+    OPENINGS,
     PLAIN_LIST,
     PLAIN_OBJECT,
     ListScope,
@@ -168,10 +169,10 @@ class ArgumentsScanner:
         string = decoded(raw)
         if place >= Place.STRING:
             return self._remove_string(string, raw, start)
-        first = None
-        if not opens(string, place) and (first := first_secret(string)) is None:
-            return string
-        return self._scan_string(OpenString(place, is_key=False), raw, string, start, first)
+        if opens(string, place):
+            return self._scan_string(Scanner(OPENINGS[place]), raw, string, start, None)
+        first = first_secret(string)
+        return string if first is None else self._scan_string(Scanner(), raw, string, start, first)
 
     def _remove_string(self, string: str, raw: str, start: int) -> str:
         if string != SECRET_PLACEHOLDER:
@@ -182,13 +183,14 @@ class ArgumentsScanner:
                 self._replace(start, 1, f'{SECRET_PLACEHOLDER}"')
         return SECRET_PLACEHOLDER
 
-    def _scan_string(self, string: OpenString, raw: str, text: str, start: int, first: First | None) -> str:
-        """A whole string that holds something, as it is recorded. `first`: as `OpenString.scan` has it."""
+    def _scan_string(self, scanner: Scanner, raw: str, text: str, start: int, first: First | None) -> str:
+        """A whole string that holds something, as it is recorded. `first`: as `Scanner.scan` has it."""
+        pieces = scanner.scan(text, first)
         self._keep(start)
-        self._add(string.scan(raw, text, first))
+        self._add(in_raw(pieces, raw, text))
         self._mark += len(raw)
-        self._count += string.count
-        return string.seen
+        self._count += scanner.count
+        return applied(text, pieces) + scanner.owed
 
     def _begin_other(self, text: str, index: int, place: Place) -> int:
         """A value that is no string. `place`: should it be no value at all."""
@@ -268,14 +270,18 @@ class ArgumentsScanner:
             self._open_string(index, OpenString(Place.LOOK, is_key=True))
             return index + 1
         key = decoded(whole[1])
-        known = KEYS.get(key)
-        if known is None:
-            string, first = OpenString(Place.LOOK, is_key=True), first_in(key)
-            seen = key if first.span is None else self._scan_string(string, whole[1], key, index + 1, first)
-            known = know(key, seen, string.count)
+        known = KEYS.get(key) or self._learn(key, whole[1], index + 1)
         self._begin_member(key, known, whole.end(1))
         self._expect = "value" if whole[2] else "colon"
         return whole.end()
+
+    def _learn(self, key: str, raw: str, start: int) -> Key:
+        """What is known of a key that is there from quote to quote."""
+        first = first_in(key)
+        if first is None:
+            return know(key, key, 0)
+        scanner = Scanner()
+        return know(key, self._scan_string(scanner, raw, key, start, first), scanner.count)
 
     def _begin_member(self, key: str, known: Key, quote: int) -> None:
         """A key is complete. `quote`: index of the quote that closes it."""

@@ -65,9 +65,8 @@ def first_secret(text: str) -> First | None:
     if text in PLAIN:
         return None
     first = None if text == SECRET_PLACEHOLDER else first_in(text)
-    if first is None or first.span is None:
+    if first is None:
         _remember_plain(text)
-        return None
     return first
 
 

@@ -14,7 +14,7 @@ from openprogram.pipeline.redaction.reader import LEFT_CONTEXT, NeedMore, Reader
 from openprogram.pipeline.redaction.search import MAX_LITERAL, MAX_SUFFIX, Search, first_start, open_trigger, search_of
 from openprogram.pipeline.redaction.spans import Match, Span, Swallow
 
-__all__ = ["First", "Piece", "Scanner", "first_in", "removed", "scan_text"]
+__all__ = ["First", "Piece", "Scanner", "applied", "first_in", "removed", "scan_text"]
 
 #: Text behind which a piece may be cut off: what triggers and colour codes need on the left of LEFT_CONTEXT.
 _KEPT: Final = LEFT_CONTEXT + 64
@@ -28,11 +28,12 @@ Piece = tuple[int, str | None]
 
 
 class First(NamedTuple):
-    """The first secret of a whole text. `anchor`: of its trigger; `span`: None where there is no secret."""
+    """The first secret of a whole text. `anchor`: of its trigger; `search` and `reader`: what it was found with."""
 
     search: Search
     anchor: int
-    span: Span | None
+    span: Span
+    reader: Reader
 
 
 class Scanner:
@@ -70,15 +71,13 @@ class Scanner:
         return self._advance()
 
     def scan(self, text: str, first: First | None = None) -> list[Piece]:
-        """All of a text that is there. `first`: its `first_in`, where that is known."""
-        self._reader = Reader(text, closed=True)
+        """All of a text that is there. `first`: its `first_in`, where that is known and nothing opens the text."""
         if first is None:
+            self._reader = Reader(text, closed=True)
             self._use(search_of(text))
         else:
+            self._reader, self._position, self._first = first.reader, first.anchor + 1, first.span
             self._use(first.search)
-            self._position = first.anchor
-            if first.span is not None and self._opening is None:  # else what goes at the start may reach so far
-                self._position, self._first = first.anchor + 1, first.span
         return self._advance()
 
     def close(self) -> list[Piece]:
@@ -234,44 +233,50 @@ class Scanner:
 
 def scan_text(text: str, opening: Match | None = None) -> tuple[str, int]:
     """`text` without its secrets, and how many were removed."""
+    if opening is not None:
+        return removed(text, None, opening)
     first = first_in(text)
-    return (text, 0) if opening is None and first.span is None else removed(text, first, opening)
+    return (text, 0) if first is None else removed(text, first)
 
 
-def removed(text: str, first: First, opening: Match | None = None) -> tuple[str, int]:
-    """As `scan_text`, of a text in which `first` was found."""
+def removed(text: str, first: First | None, opening: Match | None = None) -> tuple[str, int]:
+    """As `scan_text`, of a text in which `first` was found, or that `opening` is tried on."""
     scanner = Scanner(opening)
     pieces = scanner.scan(text, first)
-    if not scanner.count:
-        return text, 0
+    return (applied(text, pieces), scanner.count) if scanner.count else (text, 0)
+
+
+def applied(text: str, pieces: list[Piece]) -> str:
+    """What `pieces`, the decisions on all of `text`, make of it."""
     parts, start = [], 0
     for length, new in pieces:
         parts.append(text[start : start + length] if new is None else new)
         start += length
-    return "".join(parts), scanner.count
+    return "".join(parts)
 
 
-def first_in(text: str) -> First:
+def first_in(text: str) -> First | None:
     """The first secret of a whole text. Most texts have none."""
     search = search_of(text)
     find, rows = search.pattern.search, search.rows
     found, position = find(text), 0
-    if found is not None:
-        reader, answers = Reader(text, closed=True), None
-        while found is not None:
-            offset, match = rows[found.lastindex or 0]
-            anchor = found.start()
-            reader.hold = reader.end
-            try:
-                if anchor - position > NEAR:
-                    span = match(reader, anchor - offset, found.end())
-                else:
-                    answers = answers or Answers()
-                    span = answers.ask(reader, match, anchor - offset, found.end())
-                if span is not None:
-                    return First(search, anchor, span)
-            except Stop:
-                pass
-            position = anchor + 1
-            found = find(text, position)
-    return First(search, len(text), None)
+    if found is None:
+        return None
+    reader, answers = Reader(text, closed=True), None
+    while found is not None:
+        offset, match = rows[found.lastindex or 0]
+        anchor = found.start()
+        reader.hold = reader.end
+        try:
+            if anchor - position > NEAR:
+                span = match(reader, anchor - offset, found.end())
+            else:
+                answers = answers or Answers()
+                span = answers.ask(reader, match, anchor - offset, found.end())
+            if span is not None:
+                return First(search, anchor, span, reader)
+        except Stop:
+            pass
+        position = anchor + 1
+        found = find(text, position)
+    return None

@@ -48,6 +48,7 @@ _NASTY = [
     '{"headers": [{"name": "X-Api-Key", "value": "abc"}], "argv": ["--token", "Zx4Qm81LwT7v"]}',
     '{"a": -1.5e+10, "b": [true, false, null], "c": {}, "d": [], "e": "sk-SK"}',
     '{"word": "\\ud835\\udc1aghp_Zx4Qm81LwT7vBn2KdP9s \\ud835 \\udc1aghp_Zx4Qm81LwT7vBn2KdP9s"}',
+    '["[secret removed] ?sig=a1b2", "a ?token=a1 ?token=b1 x", "pw: \\u005aq91Lw x", "[secret removed]x"]',
     '{"x": 1, "x": {"token": 1}, "x": "sk-proj-Zx4Qm81LwT7vBn2KdP9s"}',
 ]
 
