@@ -12,7 +12,7 @@ from openprogram.pipeline.redaction.spans import Match
 __all__ = ["COSTLY_ANCHORS", "Rule", "Trigger", "any_case", "context_rule", "rarity", "trigger"]
 
 #: So frequent in text that a literal with nothing rarer in it is only searched for where it stands somewhere.
-COSTLY_ANCHORS: Final = frozenset("hH<")
+COSTLY_ANCHORS: Final = frozenset("hH")
 #: Characters by which a literal is found, the rarest in agent traffic first.
 _ANCHORS: Final = "~QZz$Jqj[IKkñьł密パ비üöşłxSGVA198|wvbufgcp-:h_<"
 

@@ -41,7 +41,9 @@ def _user_and_password(reader: Reader, start: int, end: int) -> Span | None:
     if gap.sep != ":":
         user = reader.run(_USER, gap.end, WINDOW)
         mark = reader.char(user)
-        if user == gap.end or (mark != ":" and _MARKS.get(mark, "\n") not in reader.context(start, 80)):
+        if user == gap.end or (mark != ":" and mark not in _MARKS):
+            return None
+        if mark in _MARKS and _MARKS[mark] not in reader.context(start, 80):
             return None
         name = reader.text[gap.end : user]
         if mark == ":" and is_random(name, least=20) and reader.char(user + 1) in _ENDS_OF_WORD:

@@ -203,6 +203,7 @@ unzip -p a1.zip b2.txt
 curl -sSu $USER:$PW https://a
 curl -u : --negotiate https://a
 curl -u: https://x
+ls\nsystemctl --user -M lennart@ start quux2\n
 date -su 10:30pm2
 ssh -p 2222 -t host1 ls
 find . -type f -perm -u+x1
