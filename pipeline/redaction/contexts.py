@@ -209,8 +209,9 @@ _NO_COLUMNS: Final = r"(?<=[^)\s].{6})|(?<=[^)\s]\s.{6})"
 
 #: Words of frequent characters, found with the colon behind them: to look for them alone would slow down all searches.
 _FREQUENT: Final = frozenset(
-    "contrasena¦contrasenya¦geslo¦haslo¦heslo¦kata sandi¦kodeord¦parool¦salasana¦sifre".split("¦")
-)
+    """contrasena contrasenya fjalëkalimi geslo haslo heslo kodeord parool lykilorð salasana sifre
+    slaptažodis""".split()
+) | {"kata sandi"}
 
 
 def _foreign_triggers() -> Iterator[Trigger]:

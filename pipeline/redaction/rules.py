@@ -59,7 +59,7 @@ def rarity(character: str) -> int:
     """How rare a character is in agent traffic: the higher the rarer."""
     if character in _ANCHORS:
         return len(_ANCHORS) - _ANCHORS.index(character)
-    return 0 if character.isascii() else len(_ANCHORS)
+    return len(_ANCHORS) if character > "\u024f" and not "\u1e00" <= character <= "\u1eff" else 0  # but "José" is Latin
 
 
 def any_case(literal: str) -> str:

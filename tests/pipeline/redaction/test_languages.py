@@ -67,7 +67,6 @@ parola ta: <W>
 пароль для входа: <W>
 пароль - <P>
 Slaptažodis: <w>
-slaptažodis yra <W>
 Parool: <w>
 Lykilorð: <w>
 Pasahitza: <w>
@@ -82,7 +81,6 @@ DB_SENHA=<w>
 dbSenha: "<w>"
 $senha = '<w>';
 clé API : <R>
-clé secrète : <W>
 Clé d'API: <R>
 Passwort: <w>
 Zugangsschlüssel: <W>
