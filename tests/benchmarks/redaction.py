@@ -20,7 +20,7 @@ _PROSE = (
 )
 _DOCUMENTS = Path(__file__).parents[2] / "docs"
 
-#: Repeated, the slowest of some 25,000 units made of names, separators, words, values and tokens. `{n}` is another
+#: Repeated, the slowest of some 38,000 units made of names, separators, words, values and tokens. `{n}` is another
 #: number each time.
 _MADE_AGAINST = (
     *(
@@ -46,6 +46,7 @@ _MADE_AGAINST = (
         "?key={n}a1",
         "token={n} ",
     ),
+    *("{n}sig=", " psk: A{n}!|", " pw: {n}a1-", "&pw: {n}="),
 )
 _ARGUMENTS_MADE_AGAINST = (
     "[",
@@ -63,6 +64,7 @@ _ARGUMENTS_MADE_AGAINST = (
     '"key {n}",',
     '"token{n}",',
     '"=?token=a1",',
+    '"?token={n}",',
 )
 
 
