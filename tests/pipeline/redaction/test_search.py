@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from openprogram.pipeline.redaction import fields
 from openprogram.pipeline.redaction.reader import Reader, Stop
-from openprogram.pipeline.redaction.rules import Rule
-from openprogram.pipeline.redaction.search import Search, search_of
+from openprogram.pipeline.redaction.rules import Rule, trigger
+from openprogram.pipeline.redaction.search import Search, find_trigger, search_of
 from openprogram.pipeline.redaction.table import RULES
 from tests.pipeline.redaction.texts import TEXTS
 
@@ -305,3 +305,12 @@ def test_so_little_behind_a_name_is_no_value(name: str) -> None:
 @pytest.mark.parametrize("text", ["tell me the senha: Zx4Qm81Lw", "SENHA=Zx4Qm81Lw", "Señor, senha: Zx4Qm81Lw"])
 def test_a_literal_that_only_a_frequent_letter_tells_is_found_where_it_stands(text: str) -> None:
     assert [match.end() for match in triggers(search_of(text).pattern, text)] == [text.lower().index("senha") + 5]
+
+
+def test_a_prefix_of_one_case_is_found_before_a_name_in_any_case_at_its_anchor() -> None:
+    """`[eE]` behind an anchor must not hide `e`, whichever literal was the first to bring it."""
+    rule = RULES[0]
+    triggers = [trigger("some-kelp", folded=True), trigger("xkeysib-"), trigger("key", folded=True)]
+    found = find_trigger(Search((t, rule) for t in triggers), "xkeysib-1")
+    assert found is not None
+    assert (found.start, found.end) == (0, 8)
