@@ -600,6 +600,8 @@ def test_a_program_that_is_interrupted_leaves_a_file_that_can_be_read(tmp_path: 
         from openprogram.providers.recording import RecordingProvider
         from tests.openprogram.providers.calls import CONTEXT, MODEL, TEXT, Source
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
+
         async def interrupt():
             os.kill(os.getpid(), signal.SIGINT)
             await anyio.sleep_forever()
