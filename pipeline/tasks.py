@@ -10,7 +10,7 @@ from anyio import create_task_group, move_on_after
 
 from openprogram.pipeline.logs import get_logger
 
-__all__ = ["host_context", "run_apart", "run_side_by_side", "waiting_tasks"]
+__all__ = ["host_context", "is_cancelled", "run_apart", "run_side_by_side", "waiting_tasks"]
 
 #: The event loop holds its tasks weakly; one that was left behind still has to come to its end.
 _left_behind: Final[set[asyncio.Task[None]]] = set()
@@ -33,6 +33,12 @@ def host_context() -> Context:
 def waiting_tasks() -> list["asyncio.Task[Any]"]:
     """The tasks that began the host tasks in which the caller runs, the outermost first: who asked for this work."""
     return [task for reference in _waiting.get() if (task := reference()) is not None]
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancelled the current task; else a CancelledError in it comes from the code that raised it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def run_side_by_side(work: Sequence[Coroutine[Any, Any, None]]) -> bool:

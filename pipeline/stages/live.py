@@ -1,5 +1,6 @@
 """The live source: a provider's own stream, dumped where it is born. Nothing in replay imports this."""
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
@@ -12,7 +13,7 @@ from openprogram.pipeline.json_value import NotJson
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.refusals import describe_exception, refusal
 from openprogram.pipeline.streams import send_at_once
-from openprogram.pipeline.tasks import run_apart
+from openprogram.pipeline.tasks import is_cancelled, run_apart
 
 __all__ = ["live"]
 
@@ -36,22 +37,25 @@ async def live(
     """
     async with receive, send:
         async for _call in receive:
-            closing = Event()
+            ended, closing = Event(), Event()
             try:
-                await run_apart(_pump(open_source, send, codec, closing), _CLOSE_S, closing.is_set)
+                await run_apart(_pump(open_source, send, codec, ended, closing), _CLOSE_S, closing.is_set)
             except Exception as failure:  # noqa: BLE001 - whatever it is, it is the consumer's to see
-                await send.send([CallClosed("error", failure, describe_exception(failure))])
+                if not ended.is_set():  # else its closing cancelled itself, which changes nothing any more
+                    await send.send([CallClosed("error", failure, describe_exception(failure))])
 
 
 async def _pump(
     open_source: Callable[[], AsyncIterator[T]],
     send: ObjectSendStream[Batch[CallEvent[T] | CallClosed]],
     codec: EventCodec[T],
+    ended: Event,
     closing: Event,
 ) -> None:
     source = aiter(open_source())  # of what can only be iterated, the iterator is what has to be closed
     try:
         await _send_events(source, send, codec)
+        ended.set()
     finally:
         closing.set()
         await _close(source)
@@ -92,5 +96,7 @@ async def _close(source: Any) -> None:
     try:
         with move_on_after(_CLOSE_S, shield=True):
             await aclose()
-    except Exception as failure:  # noqa: BLE001 - whatever it is, the events decide how the call ended
+    except (Exception, CancelledError) as failure:  # whatever it is, the events decide how the call ended
+        if isinstance(failure, CancelledError) and is_cancelled():
+            raise
         get_logger().warning("recording.close_failed", error_type=type(failure).__name__)

@@ -48,6 +48,17 @@ async def _break() -> None:
     raise Broken("the line went dead")
 
 
+async def _raise_cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+async def _cancel_self() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await checkpoint()
+
+
 async def _replayed(path: Path) -> tuple[list[AssistantMessageEvent], RecordedCallError]:
     """The events of the first recorded call, and how its replay ended."""
     with ReplayProvider(path) as provider:
@@ -189,13 +200,7 @@ async def test_a_provider_that_raises_cancelled_by_itself_fails_the_call_and_can
 
 
 async def test_a_provider_that_cancels_its_own_task_fails_the_call(tmp_path: Path) -> None:
-    async def cancel_self() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        task.cancel()
-        await checkpoint()
-
-    path, source = tmp_path / "run.jsonl", Source(TEXT[:2], cancel_self)
+    path, source = tmp_path / "run.jsonl", Source(TEXT[:2], _cancel_self)
     with fail_after(5), pytest.raises(RuntimeError, match="cancelled from inside"):
         await RecordingProvider(source, path).stream(MODEL, CONTEXT)
     assert [end["outcome"] for end in call_ends(path)] == ["error"]
@@ -244,6 +249,64 @@ async def test_what_a_provider_raises_while_it_is_closed_changes_nothing(tmp_pat
     assert received == events
     outcome = "complete" if DONE in events else "abandoned"
     assert [(end["outcome"], end["event_count"]) for end in call_ends(path)] == [(outcome, len(events))]
+
+
+class ClosesWith(Source):
+    """Gives each event in a turn of its own, and does what `closing` does while it is closed."""
+
+    def __init__(self, events: list[Any], closing: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(events)
+        self.closing = closing
+
+    async def generate(self) -> Any:
+        try:
+            for event in self.events:
+                yield event
+                await checkpoint()
+        finally:
+            await self.closing()
+
+
+@pytest.mark.parametrize("closing", [_break, _raise_cancelled, _cancel_self])
+async def test_a_consumer_that_reads_late_gets_all_whatever_a_provider_raises_while_it_is_closed(
+    tmp_path: Path, closing: Callable[[], Awaitable[None]]
+) -> None:
+    path, received = tmp_path / "run.jsonl", list[AssistantMessageEvent]()
+    stream = RecordingProvider(ClosesWith([*TEXT, DONE], closing), path).stream(MODEL, CONTEXT)
+    with fail_after(5):
+        async for event in stream:
+            received.append(event)
+            await wait_all_tasks_blocked()  # the source is far ahead, and has come to its end
+    assert received == [*TEXT, DONE]
+    assert [(end["outcome"], end["event_count"]) for end in call_ends(path)] == [("complete", len(received))]
+
+
+@pytest.mark.parametrize("closing", [_break, _raise_cancelled])
+async def test_what_a_provider_raises_is_not_hidden_by_what_it_raises_while_it_is_closed(
+    tmp_path: Path, closing: Callable[[], Awaitable[None]]
+) -> None:
+    class Other(Exception):
+        pass
+
+    class Iterator(Source):
+        """Closed apart from being read: a generator's `finally` would replace what it raised itself."""
+
+        def generate(self) -> Any:
+            return self
+
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> Any:
+            raise Other
+
+        async def aclose(self) -> None:
+            await closing()
+
+    path = tmp_path / "run.jsonl"
+    with fail_after(5), pytest.raises(Other):
+        await RecordingProvider(Iterator([]), path).stream(MODEL, CONTEXT)
+    assert [end["error"]["type"] for end in call_ends(path)] == ["Other"]
 
 
 async def test_an_error_message_is_recorded_without_its_secret(tmp_path: Path) -> None:
