@@ -27,7 +27,7 @@ from openprogram.pipeline.log.lines import (
 from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, is_conflict_marker, take_one_side, told
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.scan import LineScan, RawLine
-from openprogram.pipeline.log.source import ByteSource, CompressionDefect, FileState, open_source, stored_path
+from openprogram.pipeline.log.source import ByteSource, CompressionDefect, FileState, open_stored
 from openprogram.pipeline.log.strict_json import field_text, load_payload
 from openprogram.pipeline.matching.policy import MatchingPolicy
 
@@ -248,8 +248,7 @@ def open_recording(path: PathLike, check_event: CheckEvent) -> Recording:
     Raises RecordingFileError with line number, call index and reason, before any event is served: no such file,
     not a regular file, empty, bad JSON, wrong version, a line out of order, a wrong count, a missing call_end.
     """
-    path = stored_path(Path(path))
-    source = open_source(path)
+    path, source = open_stored(Path(path))
     try:
         with file_errors(path, "read"):
             opened = source.state()  # before the first line is read, so that no write goes unnoticed

@@ -27,8 +27,10 @@ __all__ = [
     "is_compressed_name",
     "missing_library",
     "open_source",
+    "open_stored",
     "recording_name",
     "refuse_compressed",
+    "refuse_compressed_beside",
     "stored_path",
 ]
 
@@ -116,8 +118,24 @@ def stored_path(path: Path) -> Path:
     """
     if is_compressed_name(path) or is_there(path):
         return path
-    compressed = path.with_name(path.name + COMPRESSED_SUFFIX)
+    compressed = _compressed_form(path)
     return compressed if is_there(compressed) else path
+
+
+def _compressed_form(path: Path) -> Path:
+    return path.with_name(path.name + COMPRESSED_SUFFIX)
+
+
+def open_stored(path: Path) -> tuple[Path, ByteSource]:
+    """The file of the recording that `path` names, open for reading. Raises as `stored_path` and `open_source`."""
+    stored = stored_path(path)
+    try:
+        return stored, open_source(stored)
+    except RecordingFileError:
+        other = stored_path(path)  # the other form may have taken its place between the two
+        if other == stored:
+            raise
+        return other, open_source(other)
 
 
 def refuse_compressed(path: Path) -> None:
@@ -127,11 +145,21 @@ def refuse_compressed(path: Path) -> None:
     """
     stored = stored_path(path)
     if is_compressed_name(stored):
-        raise RecordingFileError(
-            path=stored,
-            reason="cannot record into a compressed recording",
-            next_step=f"Expand it first: `openprogram recordings expand {shlex.quote(str(stored))}`.",
-        )
+        raise _cannot_append(stored)
+
+
+def refuse_compressed_beside(path: Path) -> None:
+    """As `refuse_compressed`, for a file just created: the one that was there may have been compressed meanwhile."""
+    if is_there(compressed := _compressed_form(path)):
+        raise _cannot_append(compressed)
+
+
+def _cannot_append(compressed: Path) -> RecordingFileError:
+    return RecordingFileError(
+        path=compressed,
+        reason="cannot record into a compressed recording",
+        next_step=f"Expand it first: `openprogram recordings expand {shlex.quote(str(compressed))}`.",
+    )
 
 
 def open_source(path: Path) -> ByteSource:

@@ -22,7 +22,7 @@ from openprogram.pipeline.log.lines import (
 from openprogram.pipeline.log.merged import MergedRecordings, StandsTwice, take_one_side, told
 from openprogram.pipeline.log.reader import CallSummary, parse_raw, unchanged
 from openprogram.pipeline.log.scan import LineScan, RawLine
-from openprogram.pipeline.log.source import ByteSource, CompressionDefect, open_source, stored_path
+from openprogram.pipeline.log.source import ByteSource, CompressionDefect, open_stored
 from openprogram.pipeline.log.strict_json import load_payload
 
 __all__ = ["LeftOut", "Survey", "survey_recording"]
@@ -102,8 +102,8 @@ def survey_recording(path: PathLike, check_event: CheckEvent) -> Survey:
     In a file of another format version nothing counts: its lines may mean something else.
     Raises RecordingFileError only where the file can't be read at all. Which file a path names: see `stored_path`.
     """
-    path = stored_path(Path(path))
-    survey = Survey(path, open_source(path))
+    path, source = open_stored(Path(path))
+    survey = Survey(path, source)
     surveyor = _Surveyor(survey)
     with file_errors(path, "read"):
         survey.size_bytes = survey._source.state().size

@@ -41,7 +41,7 @@ from openprogram.pipeline.log.locks import LockRange, exclusive, hold_shared
 from openprogram.pipeline.log.order import CallOrder
 from openprogram.pipeline.log.reader import parse_raw
 from openprogram.pipeline.log.scan import LineScan, read_from
-from openprogram.pipeline.log.source import refuse_compressed
+from openprogram.pipeline.log.source import refuse_compressed, refuse_compressed_beside
 from openprogram.pipeline.logs import get_logger
 from openprogram.pipeline.matching.policy import EXACT
 from openprogram.pipeline.request_parts import CleanBody
@@ -89,6 +89,8 @@ class RecordingSink:
         self._descriptor, is_new = open_or_create(self.path)
         self._hold()
         try:
+            if is_new:
+                refuse_compressed_beside(self.path)
             with file_errors(self.path, "lock"):
                 hold_shared(self._descriptor)
             with self._appending("read"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from openprogram.home import Home
 from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.log.convert import compress_recording
 from openprogram.pipeline.log.source import stored_path
+from openprogram.pipeline.log.writer import RecordingSink
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider, read_recording_file
 from openprogram.providers.scripted import ScriptedProvider
@@ -131,6 +133,41 @@ def test_every_command_that_reads_takes_the_plain_name(command: Command, name: s
     done = command.done("recordings", *READ[name](given))
     if name == "show":
         assert json.loads(done.out)["path"] == str(compressed)
+
+
+class WhenOpened:
+    """Does `work` when this process opens `path` for the next time, just before: another program's turn."""
+
+    def __init__(self, path: Path, work: Callable[[], object]) -> None:
+        self.path, self.work, self.done = path, work, False
+        sys.addaudithook(self._noticed)
+
+    def _noticed(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and not self.done and str(arguments[0]) == str(self.path):
+            self.done = True
+            self.work()
+
+
+def test_a_recording_that_is_compressed_as_it_is_opened_to_append_is_not_begun_anew_beside_it(tmp_path: Path) -> None:
+    plain = tmp_path / "a.jsonl"
+    compressed, aside = packed(plain, keep=True), tmp_path / "aside"
+    compressed.rename(aside)
+    turn = WhenOpened(plain, lambda: (aside.rename(compressed), plain.unlink()))
+    with pytest.raises(RecordingFileError, match="cannot record into a compressed recording"):
+        RecordingSink(plain)
+    assert turn.done
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl.zst"]
+
+
+@pytest.mark.parametrize("begins_as", ["plain", "compressed"])
+def test_a_recording_that_changes_its_form_as_it_is_opened_is_read(tmp_path: Path, begins_as: str) -> None:
+    plain, aside = tmp_path / "a.jsonl", tmp_path / "aside"
+    compressed = packed(plain, keep=True)
+    first, second = (plain, compressed) if begins_as == "plain" else (compressed, plain)
+    second.rename(aside)
+    turn = WhenOpened(first, lambda: (aside.rename(second), first.unlink()))
+    assert len(read_recording_file(plain).calls) == 2
+    assert turn.done
 
 
 def test_what_is_compressed_is_not_compressed_again(command: Command) -> None:
