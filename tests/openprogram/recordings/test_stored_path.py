@@ -135,24 +135,26 @@ def test_every_command_that_reads_takes_the_plain_name(command: Command, name: s
         assert json.loads(done.out)["path"] == str(compressed)
 
 
-class WhenOpened:
-    """Does `work` when this process opens `path` for the next time, just before: another program's turn."""
+class OtherFormMeanwhile:
+    """Another program's turn: just before this process opens `path`, `aside` becomes `other`, and `path` goes away."""
 
-    def __init__(self, path: Path, work: Callable[[], object]) -> None:
-        self.path, self.work, self.done = path, work, False
-        sys.addaudithook(self._noticed)
+    def __init__(self, path: Path, aside: Path, other: Path) -> None:
+        self.path, self.aside, self.other = path, aside, other
+        self.done = False
+        sys.addaudithook(self._noticed)  # for as long as the process lives: it acts once
 
     def _noticed(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and not self.done and str(arguments[0]) == str(self.path):
             self.done = True
-            self.work()
+            self.aside.rename(self.other)
+            self.path.unlink()
 
 
 def test_a_recording_that_is_compressed_as_it_is_opened_to_append_is_not_begun_anew_beside_it(tmp_path: Path) -> None:
     plain = tmp_path / "a.jsonl"
     compressed, aside = packed(plain, keep=True), tmp_path / "aside"
     compressed.rename(aside)
-    turn = WhenOpened(plain, lambda: (aside.rename(compressed), plain.unlink()))
+    turn = OtherFormMeanwhile(plain, aside, compressed)
     with pytest.raises(RecordingFileError, match="cannot record into a compressed recording"):
         RecordingSink(plain)
     assert turn.done
@@ -165,7 +167,7 @@ def test_a_recording_that_changes_its_form_as_it_is_opened_is_read(tmp_path: Pat
     compressed = packed(plain, keep=True)
     first, second = (plain, compressed) if begins_as == "plain" else (compressed, plain)
     second.rename(aside)
-    turn = WhenOpened(first, lambda: (aside.rename(second), first.unlink()))
+    turn = OtherFormMeanwhile(first, aside, second)
     assert len(read_recording_file(plain).calls) == 2
     assert turn.done
 
