@@ -190,8 +190,7 @@ def _tool_result_cause(
 ) -> _Entry:
     message = before[position]
     name, call_id = message.get("tool_name"), message.get("tool_call_id")
-    asked = _asked_by(recording, call_index, call_id)
-    where = f", asked for by call {asked[0]}, event {asked[1]}" if asked is not None else ""
+    where = _asked_by(recording, call_index, call_id, name)
     if field in ("tool_call_id", "tool_name") or call_id != after[position].get("tool_call_id"):
         return _Entry(_other_result_cause(before, after, position, where))
     failed = bool(message.get("is_error")), bool(after[position].get("is_error"))
@@ -226,14 +225,22 @@ def _is_result(message: dict[str, Any]) -> bool:
     return message.get("role") == "toolResult"
 
 
-def _asked_by(recording: Recording, call_index: int, tool_call_id: Any) -> tuple[int, int] | None:
-    """Call and event of the latest recorded answer before this call that asks for the tool."""
+def _asked_by(recording: Recording, call_index: int, tool_call_id: Any, name: Any) -> str:
+    """The latest recorded answer before this call that asks for the tool, and the event; in words, or empty.
+
+    A model may give two calls one id: then the tool's name tells, or the event stays unsaid.
+    """
     for earlier in range(call_index - 1, -1, -1):
-        for event_index, event in enumerate(recording.events(earlier)):
-            tool_call = event.get("tool_call")
-            if isinstance(tool_call, dict) and tool_call.get("id") == tool_call_id:
-                return earlier, event_index
-    return None
+        asked = [
+            (event_index, tool_call.get("name"))
+            for event_index, event in enumerate(recording.events(earlier))
+            if isinstance(tool_call := event.get("tool_call"), dict) and tool_call.get("id") == tool_call_id
+        ]
+        if asked:
+            of_that_name = [one for one in asked if one[1] == name] or asked
+            event = f", event {of_that_name[0][0]}" if len(of_that_name) == 1 else ""
+            return f", asked for by call {earlier}{event}"
+    return ""
 
 
 def _assistant_cause(

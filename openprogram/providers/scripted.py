@@ -9,7 +9,7 @@ script gives the same events every time.
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from openprogram.providers.event_stream import EventStream, as_event_stream
 from openprogram.providers.types import (
@@ -41,11 +41,29 @@ from openprogram.providers.types import (
 
 __all__ = ["Answer", "OutOfAnswers", "ScriptedProvider", "ScriptedRequest", "message_events", "tool_call"]
 
-#: One answer: a whole message (`stop_reason` `error` and `aborted` end the call with an `error` event), a text,
-#: content blocks, the events exactly as given, or an exception to raise.
+#: One answer: a whole message (`stop_reason` `error` and `aborted` end the call with an `error` event), a text, a
+#: content block, several of both, the events exactly as given, or an exception to raise.
 Answer: TypeAlias = (
-    AssistantMessage | str | Sequence[AssistantContent] | Sequence[AssistantMessageEvent] | BaseException
+    AssistantMessage
+    | AssistantContent
+    | str
+    | Sequence[AssistantContent | str]
+    | Sequence[AssistantMessageEvent]
+    | BaseException
 )
+
+
+_BLOCKS: Final = (TextContent, ThinkingContent, ToolCall, ProviderContent)
+_PARTS: Final = (str, *_BLOCKS)
+
+
+class _Events(NamedTuple):
+    """An answer that is played as it is given."""
+
+    events: Sequence[AssistantMessageEvent]
+
+
+_Checked: TypeAlias = AssistantMessage | list[AssistantContent] | _Events | BaseException
 
 
 class ScriptedRequest(NamedTuple):
@@ -72,11 +90,14 @@ class ScriptedProvider:
     """An ApiProvider that answers call after call from `answers`. A call begins at the first iteration.
 
     `requests`: what each call was asked, in the order in which the calls began.
+    Raises TypeError: what stands there is no answer. ValueError: two tool calls of an answer have one id.
     Its streams raise OutOfAnswers when no answer is left, and whatever exception stands in for an answer.
     """
 
     def __init__(self, answers: Sequence[Answer]) -> None:
-        self._answers = list(answers)
+        if isinstance(answers, str):
+            raise TypeError("answers is one text: give a list of answers, one per call")
+        self._answers = [_checked(answer, position) for position, answer in enumerate(answers)]
         self.requests: list[ScriptedRequest] = []
 
     @property
@@ -157,18 +178,50 @@ def _pieces(text: str) -> list[str]:
     return re.findall(r"\s*\S+|\s+", text)
 
 
+def _checked(answer: Answer, position: int) -> _Checked:
+    """The answer, texts as blocks. Raises as ScriptedProvider, which names it here and not where it is played."""
+    if isinstance(answer, AssistantMessage | BaseException):
+        return answer
+    items = [answer] if isinstance(answer, _PARTS) else answer
+    if not isinstance(items, Sequence):
+        raise _no_answer(answer, position)
+    if items and not any(isinstance(item, _PARTS) for item in items):
+        if not all(isinstance(getattr(item, "type", None), str) for item in items):
+            raise _no_answer(answer, position)
+        return _Events(cast(Sequence[AssistantMessageEvent], items))
+    blocks = [TextContent(text=item) if isinstance(item, str) else item for item in items]
+    if not all(isinstance(block, _BLOCKS) for block in blocks):
+        raise _no_answer(answer, position)
+    return _with_own_ids(cast(list[AssistantContent], blocks), position)
+
+
+def _no_answer(answer: object, position: int) -> TypeError:
+    return TypeError(
+        f"answer {position} (from 0) is none: {answer!r:.200}. An answer is a text, a tool_call(…) or another content "
+        "block, a list of them, an AssistantMessage, a list of events, or an exception to raise"
+    )
+
+
+def _with_own_ids(blocks: list[AssistantContent], position: int) -> list[AssistantContent]:
+    ids = [block.id for block in blocks if isinstance(block, ToolCall)]
+    twice = next((one for one in ids if ids.count(one) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"answer {position} (from 0) has two tool calls with the id {twice!r}, so that nobody could tell their "
+            "results apart: give each an id, tool_call(name, arguments, id=…)"
+        )
+    return blocks
+
+
 def _answer_events(
-    answer: AssistantMessage | str | Sequence[AssistantContent] | Sequence[AssistantMessageEvent], model: Model
+    answer: AssistantMessage | list[AssistantContent] | _Events, model: Model
 ) -> Iterator[AssistantMessageEvent]:
+    if isinstance(answer, _Events):
+        return iter(answer.events)
     if isinstance(answer, AssistantMessage):
         # a copy: the script stays as it was written, whatever the consumer does with its message
         return message_events(answer.model_copy(deep=True))
-    if isinstance(answer, str):
-        return message_events(_message([TextContent(text=answer)], model))
-    if all(isinstance(item, TextContent | ThinkingContent | ToolCall | ProviderContent) for item in answer):
-        blocks = cast(Sequence[AssistantContent], answer)
-        return message_events(_message([block.model_copy(deep=True) for block in blocks], model))
-    return iter(cast(Sequence[AssistantMessageEvent], answer))
+    return message_events(_message([block.model_copy(deep=True) for block in answer], model))
 
 
 def _message(content: list[AssistantContent], model: Model) -> AssistantMessage:

@@ -44,7 +44,8 @@ class DescribedCall:
 class Description:
     """A recording. `size_bytes`: of the file; `content_bytes`: of its lines, more where the file is compressed.
 
-    `header`, `policy`: None where it has no valid one. `left_out`: calls that aren't whole.
+    `header`, `policy`: None where it has no valid one. `call_count`: all calls that were begun. `calls`, `left_out`: of
+    those that are described, the whole ones and the others.
 
     `damage`: the first defect, or None where replay would take the file. `is_repairable`: whether `repair` can do
     something about it.
@@ -57,6 +58,7 @@ class Description:
     line_count: int
     header: dict[str, Any] | None
     policy: MatchingPolicy | None
+    call_count: int
     calls: tuple[DescribedCall, ...]
     left_out: tuple[LeftOut, ...]
     damage: RecordingFileError | None
@@ -91,6 +93,7 @@ def describe(path: Path, call_index: int | None = None) -> Description:
             line_count=found.line_count,
             header=found.header,
             policy=None if found.header is None else MatchingPolicy.from_header(found.header),
+            call_count=len(found.complete) + len(found.left_out),
             calls=tuple(_describe_call(found, call) for call in _chosen(found, call_index)),
             left_out=tuple(call for call in found.left_out if call_index in (None, call.call_index)),
             damage=found.damage,

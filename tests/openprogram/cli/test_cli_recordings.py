@@ -258,6 +258,14 @@ def test_show_as_json_has_stable_fields(command: Command) -> None:
     assert content["request"]["context"]["messages"][0]["content"] == "hi"
 
 
+def test_show_of_one_call_says_that_the_file_holds_more(command: Command) -> None:
+    write_recording(managed(command, "first"), calls=2)
+    assert (
+        "calls   1 whole, 0 not, of 2 in the file\n" in command.done("recordings", "show", "first", "--call", "1").out
+    )
+    assert "calls   2 whole, 0 not\n" in command.done("recordings", "show", "first").out
+
+
 def test_a_call_that_is_not_there_is_a_wrong_argument(command: Command) -> None:
     write_recording(managed(command, "first"), calls=2)
 

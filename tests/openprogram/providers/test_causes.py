@@ -319,3 +319,21 @@ async def test_the_call_that_asked_is_the_latest_one_where_a_provider_repeats_it
     mismatch = await _cause(tmp_path / "run.jsonl", [FIRST, SECOND, third], [FIRST, SECOND, changed])
     assert mismatch.cause is not None
     assert "asked for by call 1, event 8" in mismatch.cause
+
+
+@pytest.mark.parametrize(("tool", "event"), [("echo", ", event 8"), ("add", ", event 12"), ("sub", "")])
+async def test_the_call_that_asked_is_told_by_its_tool_where_an_answer_repeats_its_ids(
+    tmp_path: Path, tool: str, event: str
+) -> None:
+    calls = [tool_call("echo", {"value": "hi"}), tool_call("add", {"a": 1}), tool_call("sub", {}), tool_call("sub", {})]
+    asked = ASKED.model_copy(update={"content": [TextContent(text="I'll ask"), *calls]})
+    path = tmp_path / "run.jsonl"
+    provider = RecordingProvider(ScriptedProvider([asked, "done"]), path)
+    await provider.stream(MODEL, FIRST)
+    await provider.stream(MODEL, _second(PROMPT, asked, _result("hi", name=tool)))
+    with ReplayProvider(path) as replay:
+        await replay.stream(MODEL, FIRST)
+        with pytest.raises(ReplayMismatch) as failure:
+            await replay.stream(MODEL, _second(PROMPT, asked, _result("ho", name=tool)))
+    assert failure.value.cause is not None
+    assert f"(tool call 'call-1', asked for by call 0{event})" in failure.value.cause

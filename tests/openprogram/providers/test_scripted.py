@@ -163,3 +163,32 @@ def test_the_events_of_a_message_fold_to_it(blocks: list[TextContent | ThinkingC
         fold.add(event)
     assert fold.partial == message
     assert last == EventDone(reason="stop", message=message)
+
+
+async def test_a_block_alone_and_texts_among_blocks_are_answers() -> None:
+    call = tool_call("add", {"a": 1})
+    mixed: list[AssistantContent | str] = ["Let me add.", call]
+    assert (await final(call)).content == [call]
+    assert (await final(mixed)).content == [TextContent(text="Let me add."), call]
+    assert (await final(["one", "two"])).content == [TextContent(text="one"), TextContent(text="two")]
+    assert (await final([])).content == []
+
+
+NO_ANSWERS: list[Any] = [None, 7, {"tool": "add"}, [{"tool": "add"}], ["text", 7], [tool_call("add", {}), EventStart()]]
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS)
+def test_what_is_no_answer_is_refused_at_once_and_by_its_number(answer: Any) -> None:
+    with pytest.raises(TypeError, match=r"^answer 1 \(from 0\) is none: .*tool_call"):
+        ScriptedProvider(["first", answer])
+
+
+def test_a_text_in_place_of_the_answers_is_refused() -> None:
+    with pytest.raises(TypeError, match="a list of answers"):
+        ScriptedProvider("hello")
+
+
+def test_tool_calls_of_one_answer_with_one_id_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"answer 0 .*'call-1'.*id=") as refused:
+        ScriptedProvider([[tool_call("add", {"a": 1}), tool_call("sub", {"a": 1})]])
+    assert "results apart" in str(refused.value)
