@@ -1,16 +1,24 @@
 """What is wrong with a scenario beyond its files being readable: parts that don't fit together."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from openprogram.contracts.contract import Contract
 from openprogram.contracts.pins import read_pins
+from openprogram.contracts.schema import faults
+from openprogram.contracts.sensitive import MASK
+from openprogram.pipeline.errors import RecordingFileError
 from openprogram.pipeline.json_value import JsonValue, show_value
 from openprogram.pipeline.log.source import stored_path
 from openprogram.pipeline.redaction import remove_secret_values
+from openprogram.providers.replay import ReplayProvider
+from openprogram.providers.types import AssistantMessage, ToolCall
 from openprogram.scenarios.contradictions import contradictions
+from openprogram.scenarios.errors import ScenarioError
 from openprogram.scenarios.folder import SCENARIO_FILE, ScenarioFolder
+from openprogram.scenarios.script import ScriptAnswer, read_answers
 from openprogram.scenarios.secrets import secrets_in
 
 __all__ = ["Finding", "check_folder"]
@@ -108,8 +116,40 @@ def _provider(folder: ScenarioFolder) -> Iterator[Finding]:
         yield Finding(SCENARIO_FILE, "no [provider] answers for the model: name a recording or a script")
         return
     name = provider.recording or provider.script or ""
-    if not stored_path(folder.path / name).is_file():
+    path = folder.path / name
+    if not stored_path(path).is_file():
         yield Finding(SCENARIO_FILE, f"the provider's file {name} is not there")
+        return
+    try:
+        if provider.recording is not None:
+            ReplayProvider(path).close()  # it has read all of it
+        else:
+            yield from _scripted_calls(read_answers(path), name, folder.scenario.contracts)
+    except ScenarioError as error:
+        yield Finding(name, error.reason if error.field is None else f"field {error.field}: {error.reason}")
+    except RecordingFileError as error:
+        line = "" if error.line_number is None else f"line {error.line_number}: "
+        advice = "" if error.next_step is None else f". {error.next_step}"
+        yield Finding(name, f"{line}{error.reason}{advice}")
+
+
+def _scripted_calls(
+    answers: Sequence[ScriptAnswer], where: str, contracts: Mapping[str, Contract]
+) -> Iterator[Finding]:
+    """Tool calls that no tool would answer. Notes: an agent that makes such calls may be what the scenario is about."""
+    for number, answer in enumerate(answers):
+        for block in answer.content if isinstance(answer, AssistantMessage) else answer:
+            if not isinstance(block, ToolCall):
+                continue
+            contract = contracts.get(block.name)
+            if contract is None:
+                text = f"[{number}] calls {block.name}, which the scenario has no contract for"
+                yield Finding(where, text, serious=False)
+            elif block.arguments_error is None and (wrong := faults(block.arguments, contract.arguments)):
+                # what is wrong quotes the arguments
+                told = MASK if contract.sensitive else remove_secret_values("; ".join(wrong))
+                text = f"[{number}] calls {block.name} with arguments that its contract refuses: {told}"
+                yield Finding(where, text, serious=False)
 
 
 def _pins(folder: ScenarioFolder) -> Iterator[Finding]:

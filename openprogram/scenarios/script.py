@@ -5,27 +5,35 @@ that make one answer, or a whole assistant message.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from openprogram.providers.scripted import Answer, ScriptedProvider
+from openprogram.providers.scripted import ScriptedProvider
 from openprogram.providers.types import AssistantContent, AssistantMessage, TextContent, ToolCall
 from openprogram.scenarios.errors import ScenarioError
 from openprogram.scenarios.files import first_fault, read_json_file
 
-__all__ = ["read_script"]
+__all__ = ["ScriptAnswer", "read_answers", "read_script"]
+
+#: One answer of a script file: a whole message, or the blocks that make one.
+ScriptAnswer: TypeAlias = AssistantMessage | list[AssistantContent]
 
 
 def read_script(path: Path) -> ScriptedProvider:
-    """A provider that answers from the file. Raises ScenarioError: it can't be read, or an answer is none."""
+    """A provider that answers from the file. Raises ScenarioError: see `read_answers`."""
+    return ScriptedProvider(read_answers(path))
+
+
+def read_answers(path: Path) -> list[ScriptAnswer]:
+    """The answers in the file, in order. Raises ScenarioError: it can't be read, or an answer is none."""
     answers = read_json_file(path)
     if not isinstance(answers, list):
         raise ScenarioError(path=path, reason="a script is a list of answers")
-    return ScriptedProvider([_answer(answer, path, number) for number, answer in enumerate(answers)])
+    return [_answer(answer, path, number) for number, answer in enumerate(answers)]
 
 
-def _answer(answer: Any, path: Path, number: int) -> Answer:
+def _answer(answer: Any, path: Path, number: int) -> ScriptAnswer:
     try:
         if isinstance(answer, dict) and answer.get("role") == "assistant":
             return AssistantMessage.model_validate(answer)

@@ -33,7 +33,7 @@ def print_replayed(replayed: "Replayed", tools: "Iterable[str]") -> None:
         print_line(f"stopped: {stop.code}: {stop.message}")
     elif result is not None and result.reason in _NO_ANSWER:
         why = getattr(result.messages[-1], "error_message", None)
-        print_line(f"ended: {result.reason}: {_NO_ANSWER[result.reason]}{f': {why}' if why else ''}")
+        _print_indented(f"ended: {result.reason}: {_NO_ANSWER[result.reason]}{f': {why}' if why else ''}")
     if replayed.verdict is not None:
         _print_verdict(replayed.verdict)
     if replayed.verdict is None or not replayed.verdict.passed:
@@ -50,13 +50,21 @@ def print_stop(stopped: Exception) -> None:
 def _print_verdict(verdict: "RunVerdict") -> None:
     print_line(f"scope {verdict.scope.name}: {verdict.scope.reconstructs}")
     for one in verdict.judged:
-        print_line(f"{one.status:8}{one.about:12}{one.name}{f': {one.why}' if one.why else ''}")
+        _print_indented(f"{one.status:8}{one.about:12}{one.name}{f': {one.why}' if one.why else ''}")
     claims: dict[str, Any] = verdict.claims.as_json()
     said = [f"{len(sentences)} {name}" for name, sentences in claims.items() if sentences]
-    print_line(f"claims: {', '.join(said) or 'no tool was called'}")
+    print_line(f"claims: {', '.join(said) or 'no tool ran'}")
     for name in ("denied", "unknown", "substituted", "truncated"):
         for sentence in claims[name]:
             print_line(f"  {name}: {sentence}")
+
+
+def _print_indented(text: str) -> None:
+    """Lines of which all but the first are indented: each of them belongs to it."""
+    first, *more = text.split("\n")
+    print_line(first)
+    for line in more:
+        print_line(f"  {line}")
 
 
 def _print_actions(actions: "Sequence[Action]", tools: "Iterable[str]") -> None:

@@ -176,6 +176,21 @@ def test_a_refusal_that_would_quote_a_sensitive_argument_does_not(command: Comma
     assert "4711" not in said
 
 
+def test_a_reason_of_several_lines_is_shown_as_lines(command: Command, first: Path) -> None:
+    (first / "expectations.py").write_text(
+        "from openprogram.evaluation import Evidence, expectation\n\n\n"
+        '@expectation(about="trace")\ndef is_whole(evidence: Evidence) -> None:\n'
+        '    raise AssertionError("two were asked for\\ncause: \\x1b a second run")\n'
+    )
+    said = failed(command, first).out
+    assert "is whole: two were asked for\n  cause: \\x1b a second run\n" in said
+
+
+def test_where_every_call_was_refused_no_tool_ran(command: Command, first: Path) -> None:
+    script(first, call("cancel_order", order="17"), "Your order 17 is cancelled.")
+    assert "claims: no tool ran\n1 tool call\n" in failed(command, first).out
+
+
 # ---- a failure shows what the agent did
 
 

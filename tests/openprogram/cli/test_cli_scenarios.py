@@ -1,6 +1,7 @@
 """`openprogram scenarios` and `openprogram fixtures`, as somebody at a terminal or a CI uses them."""
 
 import json
+import re
 import resource
 import shlex
 import shutil
@@ -13,6 +14,7 @@ import pytest
 from tests.openprogram.cli.command import Command, run_process
 
 ORDERS = Path(__file__).parents[3] / "docs/examples/orders"
+RECORDING = Path(__file__).parents[1] / "providers/matching_cases/both.jsonl"
 
 
 @pytest.fixture
@@ -357,6 +359,80 @@ def test_check_finds_what_does_not_fit_together(
     finished = command("scenarios", "check", str(orders))
     assert finished.code == 1
     assert says in finished.out + finished.err
+
+
+def told_in_check(command: Command, folder: Path) -> tuple[int, list[str]]:
+    """Exit code and lines of a check, with the contracts pinned."""
+    finished = command("scenarios", "check", str(folder), "--pin")
+    return finished.code, finished.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "[",
+        '{"a": 1}',
+        "[1]",
+        '["a", {"tool": "get_order", "arguments": 5}]',
+        '["a", {"role": "assistant", "content": [{"type": "text"}]}]',
+        "\ufeff[]",
+    ],
+)
+def test_check_says_of_a_script_what_replay_would_say(command: Command, first: Path, script: str) -> None:
+    (first / "script.json").write_text(script, encoding="utf-8")
+    code, lines = told_in_check(command, first)
+    (told,) = lines
+    assert (code, told.partition(": ")[0]) == (1, "script.json")
+    assert told.partition(": ")[2] in command("scenarios", "replay", str(first)).err
+
+
+def test_check_says_of_a_recording_what_replay_would_say(command: Command, first: Path) -> None:
+    changed(first, 'script = "script.json"', 'recording = "session.jsonl"')
+    shutil.copy(RECORDING, first / "session.jsonl")
+    assert told_in_check(command, first) == (0, [])
+    whole = (first / "session.jsonl").read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", whole.replace(b'"request"', b'"reqest"', 1), b"\xff" + whole):
+        (first / "session.jsonl").write_bytes(damaged)
+        code, lines = told_in_check(command, first)
+        (told,) = lines
+        replayed = command("scenarios", "replay", str(first)).err
+        assert (code, told.partition(": ")[0]) == (1, "session.jsonl")
+        assert replayed.startswith(f"error: {first / 'session.jsonl'}")
+        reason, _, advice = re.sub(r"^session\.jsonl: (line \d+: )?", "", told).partition(". ")
+        assert f": {reason}\n{advice}" in replayed
+
+
+def test_check_has_a_note_where_the_script_makes_a_call_that_no_tool_would_answer(
+    command: Command, first: Path
+) -> None:
+    unreadable = {"type": "toolCall", "id": "1", "name": "get_order", "arguments": {}, "arguments_error": "no JSON"}
+    message = {"role": "assistant", "api": "a", "provider": "p", "model": "m", "stop_reason": "toolUse"}
+    answers = [
+        ["I look.", {"tool": "fly", "arguments": {}}],
+        {**message, "content": [{"type": "toolCall", "id": "2", "name": "get_order", "arguments": {"order": "17"}}]},
+        {**message, "content": [unreadable]},
+        {"tool": "get_order", "arguments": {"id": "17"}},
+        {"tool": "get_order", "arguments": {"id": ["ghp_Zx4Qm81LwT7vBn2KdP9s"]}},
+    ]
+    (first / "script.json").write_text(json.dumps(answers))
+    code, lines = told_in_check(command, first)
+    own = [line for line in lines if "reads like a secret" not in line]
+    refused = "calls get_order with arguments that its contract refuses"
+    assert code == 0
+    assert own[0] == "script.json: [0] calls fly, which the scenario has no contract for (a note)"
+    assert own[1].startswith(f"script.json: [1] {refused}: value: ")
+    assert "'id' is a required property" in own[1]
+    assert own[2].startswith(f"script.json: [4] {refused}: id: ")
+    assert len(own) == 3
+    assert "ghp_" not in "".join(lines)
+
+
+def test_check_quotes_no_sensitive_argument(command: Command, first: Path) -> None:
+    contract = (first / "contracts/get_order.toml").read_text()
+    (first / "contracts/get_order.toml").write_text(f'sensitive = ["id"]\n{contract}')
+    (first / "script.json").write_text('[{"tool": "get_order", "arguments": {"id": 4711}}]')
+    _, lines = told_in_check(command, first)
+    assert "script.json: [0] calls get_order with arguments that its contract refuses: [sensitive] (a note)" in lines
 
 
 def test_check_has_a_note_where_a_fixture_says_otherwise_than_the_world(command: Command, first: Path) -> None:
