@@ -30,7 +30,12 @@ def read_answers(path: Path) -> list[ScriptAnswer]:
     answers = read_json_file(path)
     if not isinstance(answers, list):
         raise ScenarioError(path=path, reason="a script is a list of answers")
-    return [_answer(answer, path, number) for number, answer in enumerate(answers)]
+    read = [_answer(answer, path, number) for number, answer in enumerate(answers)]
+    try:
+        ScriptedProvider(read)  # refuses two tool calls with one id
+    except ValueError as error:
+        raise ScenarioError(path=path, reason=str(error)) from error
+    return read
 
 
 def _answer(answer: Any, path: Path, number: int) -> ScriptAnswer:

@@ -376,6 +376,7 @@ def told_in_check(command: Command, folder: Path) -> tuple[int, list[str]]:
         '["a", {"tool": "get_order", "arguments": 5}]',
         '["a", {"role": "assistant", "content": [{"type": "text"}]}]',
         "\ufeff[]",
+        '[[{"tool": "get_order", "id": "1"}, {"tool": "get_order", "id": "1"}]]',
     ],
 )
 def test_check_says_of_a_script_what_replay_would_say(command: Command, first: Path, script: str) -> None:
