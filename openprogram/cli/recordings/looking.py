@@ -112,9 +112,9 @@ def _print_description(description: "Description") -> None:
         print_line(f"header  {json.dumps(fields)}")
     if description.policy is not None:
         print_line(f"replay  {description.policy}")
-    whole, left_out = len(description.calls), len(description.left_out)
-    others = "" if whole + left_out == description.call_count else f", of {description.call_count} in the file"
-    print_line(f"calls   {whole} whole, {left_out} not{others}")
+    whole, damaged = len(description.calls), len(description.left_out)
+    others = "" if whole + damaged == description.call_count else f", of {description.call_count} in the file"
+    print_line(f"calls   {whole} whole, {damaged} not{others}")
     if failed := description.failed_calls:
         print_line(f"note    {tell_failed(failed, len(description.calls))}; every replay repeats that")
     if description.calls:

@@ -222,11 +222,11 @@ async def test_a_line_that_holds_no_number_or_too_many_levels_is_refused_at_its_
 
 
 async def test_a_call_whose_arguments_could_not_be_read_is_part_of_the_conversation_that_is_restored() -> None:
-    unreadable = ToolCall(id="x", name="pay", arguments_error="not JSON")
+    unreadable = [ToolCall(id=one, name="pay", arguments_error="not JSON") for one in ("x", "z")]
     readable = tool_call("pay", {"id": "17"}, "y")
     shop = scenario(["One.", "Two."])
     written: list[bytes] = []
-    provider = ScriptedProvider([[unreadable, readable, unreadable], "Done.", "Bye."])
+    provider = ScriptedProvider([[unreadable[0], readable, unreadable[1]], "Done.", "Bye."])
     await ReplayRun(shop, FixtureRegistry(), provider, write=written.append).run()
     told = list(provider.requests[2].context.messages)[:-1]
     restored = History(shop, b"".join(written)).before_turn(1).messages
