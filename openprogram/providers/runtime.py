@@ -237,7 +237,9 @@ def _tell_how_it_went(replay: ReplayProvider, file: Path) -> None:
     with suppress(PipelineError):  # the file may have changed, which a call would have said
         _tell_recorded_failures(len(replay.recorded_failures()), file)
     if replay.verdict.overlooked:
-        sys.stderr.write(f"openprogram: {replay.verdict.describe()}\nrecording: {file}\n")
+        # Whoever forgot it, in another project maybe, would look for the difference in the program.
+        switch = "Replay is switched on for all programs. To switch it off: openprogram recordings off"
+        sys.stderr.write(f"openprogram: {replay.verdict.describe()}\nrecording: {file}\n{switch}\n")
 
 
 def _tell_recorded_failures(count: int, file: Path) -> None:

@@ -147,6 +147,7 @@ def test_a_mismatch_that_the_program_swallowed_is_told_at_its_end(home: Path) ->
     assert "openprogram: replay failed" in finished.stderr
     assert "recorded 'second', incoming 'third'" in finished.stderr
     assert str(home / "run.jsonl") in finished.stderr
+    assert finished.stderr.endswith("switched on for all programs. To switch it off: openprogram recordings off\n")
 
 
 def test_calls_that_were_left_over_are_told_at_the_programs_end(home: Path) -> None:
