@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import threading
-import warnings
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
@@ -19,6 +18,7 @@ from openprogram.pipeline.errors import ReplayMismatch
 from openprogram.providers.scripted import ScriptedProvider, tool_call
 from openprogram.providers.types import AssistantMessageEvent, Context, Model, SimpleStreamOptions
 from tests.openprogram.agent.runs import CONTEXT, MODEL, collect, scripted_run
+from tests.openprogram.left_open import warnings_of_a_loop_left_after
 
 pytestmark = pytest.mark.anyio
 
@@ -331,18 +331,7 @@ def test_a_run_begun_in_the_last_moment_of_the_loop_ends_with_it() -> None:
 @pytest.mark.parametrize("turns", range(1, 53))
 def test_a_loop_that_ends_after_any_number_of_turns_leaves_nothing_open(turns: int) -> None:
     world = World()
-
-    async def left_behind() -> None:
-        reading = asyncio.create_task(take(world.run(), EVENT_COUNT))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        assert not reading.done(), "the run was meant to be left on its way"
-
-    gc.collect()
-    with warnings.catch_warnings(record=True) as left_open:
-        asyncio.run(left_behind())
-        gc.collect()
-    assert [str(warning.message) for warning in left_open] == []
+    assert warnings_of_a_loop_left_after(turns, lambda: take(world.run(), EVENT_COUNT)) == []
 
 
 async def _in_another_loop(main: Callable[[], Coroutine[Any, Any, Any]]) -> None:

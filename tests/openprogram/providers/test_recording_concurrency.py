@@ -1,10 +1,9 @@
 """Many calls into one file, consumers that are slower than their source, sources that never wait."""
 
 import asyncio
-import gc
 import sys
 import threading
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from openprogram.providers.event_stream import EventStream
 from openprogram.providers.recording import RecordingProvider
 from openprogram.providers.replay import ReplayProvider, read_recording_file
 from openprogram.providers.types import AssistantMessage, Context, EventDone, EventTextDelta, Model, TextContent
+from tests.openprogram.left_open import warnings_of_a_loop_left_after
 from tests.openprogram.providers.calls import DONE, MODEL, Source, call_ends, collect, lines, text_context
 
 pytestmark = pytest.mark.anyio
@@ -251,18 +251,8 @@ async def test_a_stream_is_read_by_one_task_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("turns", range(1, 25))
 def test_a_loop_that_ends_after_any_number_of_turns_leaves_nothing_open(tmp_path: Path, turns: int) -> None:
     provider = RecordingProvider(Echo(), tmp_path / "run.jsonl")
-
-    async def left_behind() -> None:
-        call = asyncio.create_task(collect(provider.stream(MODEL, text_context("some words"))))
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        assert not call.done(), "the call was meant to be left on its way"
-
-    gc.collect()
-    with warnings.catch_warnings(record=True) as left_open:
-        asyncio.run(left_behind())
-        gc.collect()
-    assert [str(warning.message) for warning in left_open] == []
+    call = partial(collect, provider.stream(MODEL, text_context("some words")))
+    assert warnings_of_a_loop_left_after(turns, call) == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="asyncio has eager tasks from 3.12 on")
